@@ -1,0 +1,1 @@
+"""Attention mechanisms, twice: plain NumPy in `attnkit.numpy`, differentiable in `attnkit.torch`."""
