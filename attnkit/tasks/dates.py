@@ -1,4 +1,4 @@
-"""Lists of dates, English to Chinese, from the Unicode locale data: translation whose alignment is known.
+"""Lists of dates, English to Chinese, from the Unicode locale data: the alignment is known.
 
 The strings come from CLDR through the package `babel`: real, short, and regular enough that each
 Chinese number or weekday can be traced to the English word it translates. Training and test
@@ -98,7 +98,7 @@ class Vocabulary:
         except KeyError as unknown:
             raise ValueError(
                 f"token {unknown} is not in this vocabulary of {len(self)} tokens; "
-                f"it covers dates from {FIRST_DAY.year} to {LAST_DAY.year} and the words that join them"
+                f"it covers lists of dates from {FIRST_DAY.year} to {LAST_DAY.year}"
             ) from None
 
     def decode(self, integers: Iterable[int]) -> list[str]:
@@ -225,7 +225,8 @@ def load_dates(
         others = generator.choice(pool, size=(size, n - 1))
         rows = np.concatenate([first, others], axis=1)  # (size, n)
         pairs = [
-            date_pair([FIRST_DAY + datetime.timedelta(days=int(day)) for day in row]) for row in rows
+            date_pair([FIRST_DAY + datetime.timedelta(days=int(day)) for day in row])
+            for row in rows
         ]
         return _as_split(pairs, source_vocabulary, target_vocabulary)
 
@@ -288,7 +289,9 @@ def join(splits: Iterable[Split]) -> Split:
     return _as_split(pairs, *_vocabularies())
 
 
-def _as_split(pairs: Sequence[Pair], source_vocabulary: Vocabulary, target_vocabulary: Vocabulary) -> Split:
+def _as_split(
+    pairs: Sequence[Pair], source_vocabulary: Vocabulary, target_vocabulary: Vocabulary
+) -> Split:
     sources = [source_vocabulary.encode(pair.source) for pair in pairs]
     targets = [target_vocabulary.encode((*pair.target, END)) for pair in pairs]
     alignments = [np.array((*pair.alignment, NO_PARTNER), dtype=np.int64) for pair in pairs]
@@ -358,7 +361,10 @@ def _vocabularies() -> tuple[Vocabulary, Vocabulary]:
     # every way in which dates are joined.
     leap_year = [datetime.date(2024, 1, 1) + datetime.timedelta(days=day) for day in range(366)]
     years = [datetime.date(year, 1, 1) for year in range(FIRST_DAY.year, LAST_DAY.year + 1)]
-    pairs = [date_pair([day]) for day in leap_year + years] + [date_pair(years[:2]), date_pair(years[:3])]
+    pairs = [date_pair([day]) for day in leap_year + years] + [
+        date_pair(years[:2]),
+        date_pair(years[:3]),
+    ]
     source = {token for pair in pairs for token in pair.source}
     target = {token for pair in pairs for token in pair.target}
     return (

@@ -1,0 +1,166 @@
+"""Losses and marks for sequences, in NumPy: what a position costs, and what counts as right.
+
+There is no training here; the loop that trains is `attnkit.torch.fit`.
+"""
+
+import numpy as np
+
+from attnkit import step_errors
+
+__all__ = ["alignment_accuracy", "exact_match", "masked_cross_entropy"]
+
+
+def masked_cross_entropy(logits, target, mask, *, label_smoothing=0.0):
+    r"""Mean cross-entropy over the positions where the mask is True.
+
+    A padded position costs nothing, and whatever stands there (NaN included) has no influence:
+    it is left out of the sum and of the count.
+
+    Parameters
+    ----------
+    logits : array_like, (..., T, V)
+        Scores of `V` classes before softmax.
+    target : array_like of int, (..., T)
+        The right class of each position.
+    mask : array_like of bool, (..., T)
+        True where a position counts.
+    label_smoothing : float
+        ε in [0, 1): the right class is worth 1 − ε, and ε is spread over all `V` classes alike.
+
+    Returns
+    -------
+    float
+        A NumPy scalar, float32 or wider; 0 where no position counts.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit together or a counted target is no class.
+    TypeError
+        If `target` does not hold whole numbers, `mask` is not boolean or `logits` is complex.
+
+    Notes
+    -----
+    A position with right class `c` costs :math:`-\log p_c`, where `p` is the softmax of its
+    logits; label smoothing as in section 7 of Szegedy et al., "Rethinking the Inception
+    Architecture for Computer Vision" (2016).
+
+    Examples
+    --------
+    >>> logits = np.array([[0.0, 0.0], [np.nan, np.nan]])
+    >>> float(masked_cross_entropy(logits, [1, 0], [True, False]))  # log 2
+    0.6931471805599453
+    """
+    logits, target, mask = np.asarray(logits), np.asarray(target), np.asarray(mask)
+    step_errors.loss(logits.shape, target.shape, mask.shape, label_smoothing)
+    step_errors.boolean("mask", mask.dtype == bool, mask.dtype)
+    logits, target = _wide(logits)[mask], _whole("target", target)[mask]  # (counted, V), (counted,)
+    if target.size == 0:
+        return logits.dtype.type(0)
+    step_errors.classes("target", target.min(), target.max(), logits.shape[-1])
+    shifted = logits - logits.max(axis=-1, keepdims=True)
+    log_p = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))  # (counted, V)
+    right = np.take_along_axis(log_p, target[:, None], axis=-1)[:, 0]  # (counted,)
+    cost = (
+        -right
+        if label_smoothing == 0
+        else -(1 - label_smoothing) * right - label_smoothing * log_p.mean(axis=-1)
+    )
+    return cost.mean()
+
+
+def exact_match(predicted, target, mask):
+    """Share of sequences in which every position that counts is right.
+
+    One wrong token makes the whole sequence wrong: a date with a wrong year is a wrong date.
+
+    Parameters
+    ----------
+    predicted, target : array_like of int, (..., T)
+        Tokens, position by position.
+    mask : array_like of bool, (..., T)
+        True where a position counts. A sequence without such a position is left out.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; 0 where there is no sequence to score.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ.
+    TypeError
+        If tokens are no whole numbers or `mask` is not boolean.
+
+    Examples
+    --------
+    >>> mask = [[True, True, False], [True, True, True]]
+    >>> exact_match([[1, 2, 9], [1, 3, 3]], [[1, 2, 0], [1, 2, 3]], mask)
+    0.5
+    """
+    predicted, target, mask = np.asarray(predicted), np.asarray(target), np.asarray(mask)
+    step_errors.marks("target", target.shape, predicted.shape, other_name="predicted")
+    step_errors.marks("target", target.shape, mask.shape)
+    step_errors.boolean("mask", mask.dtype == bool, mask.dtype)
+    right = (_whole("predicted", predicted) == _whole("target", target)) | ~mask
+    return _share(right.all(axis=-1), mask.any(axis=-1))
+
+
+def alignment_accuracy(weights, alignment):
+    """Share of target positions that put their largest attention weight on their source position.
+
+    Parameters
+    ----------
+    weights : array_like, (..., T, n)
+        Attention weights of `T` decoding steps over `n` source positions.
+    alignment : array_like of int, (..., T)
+        The right source position; -1 where there is none (function words, padding): not scored.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; 0 where there is nothing to score. Of equal weights the first counts.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit together or `alignment` names a position that `weights` does not have.
+    TypeError
+        If `alignment` does not hold whole numbers.
+
+    Examples
+    --------
+    >>> alignment_accuracy([[0.9, 0.1], [0.8, 0.2], [0.5, 0.5]], [0, 1, -1])
+    0.5
+    """
+    weights, alignment = np.asarray(weights), np.asarray(alignment)
+    alignment = _whole("alignment", alignment)
+    step_errors.alignment(weights.shape, alignment.shape, alignment.max(initial=-1))
+    scored = alignment >= 0
+    if weights.shape[-1] == 0:  # argmax over nothing is undefined; nothing can be scored either
+        return 0.0
+    return _share(weights.argmax(axis=-1) == alignment, scored)
+
+
+def _share(right, counts):
+    """Mean of `right` over the entries that count; 0 where none does."""
+    total = int(counts.sum())
+    return float((right & counts).sum() / total) if total else 0.0
+
+
+def _wide(logits):
+    """Single precision at least: a loss summed in half precision loses its small terms."""
+    if np.issubdtype(logits.dtype, np.complexfloating):
+        raise TypeError(f"logits must be real numbers, got {logits.dtype}")
+    if not np.issubdtype(logits.dtype, np.floating):
+        return logits.astype(np.float64)
+    return logits.astype(np.promote_types(logits.dtype, np.float32), copy=False)
+
+
+def _whole(name, array):
+    # An empty list arrives as float64; it holds no number that could be anything but whole.
+    step_errors.whole_numbers(
+        name, array.size == 0 or np.issubdtype(array.dtype, np.integer), array.dtype
+    )
+    return array.astype(np.int64, copy=False)
