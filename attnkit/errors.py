@@ -1,0 +1,487 @@
+"""Checks of shapes and numbers that raise errors which teach; both back ends use them, neither is imported here.
+
+Every message names the argument, says what was expected and what came, and ends with the likely cause.
+The checks take shapes (tuples) and plain numbers, so NumPy arrays and torch tensors share them.
+"""
+
+import operator
+
+
+def broadcast_shape(*shapes):
+    """Return the shape that the given shapes broadcast to, or None where they do not.
+
+    Parameters
+    ----------
+    *shapes : tuple of int
+        Any number of shapes.
+
+    Returns
+    -------
+    tuple of int or None
+        The common shape; None when two axes differ and neither is 1.
+
+    Examples
+    --------
+    >>> broadcast_shape((4, 1, 5), (3, 1))
+    (4, 3, 5)
+    >>> broadcast_shape((4, 5), (3, 5)) is None
+    True
+    """
+    result = []
+    for axis in range(1, 1 + max(map(len, shapes), default=0)):
+        sizes = {shape[-axis] for shape in shapes if len(shape) >= axis} - {1}
+        if len(sizes) > 1:
+            return None
+        result.append(sizes.pop() if sizes else 1)
+    return tuple(reversed(result))
+
+
+def check_axes(name, shape, expected):
+    """Refuse a shape with fewer axes than `expected` names, or with other than that many if it names them all.
+
+    Parameters
+    ----------
+    name : str
+        The argument, as the caller wrote it.
+    shape : tuple of int
+        What came.
+    expected : str
+        The shape in words, such as ``"(..., m, d_k)"`` (at least two axes) or ``"(d_q, d_k)"`` (exactly two).
+
+    Raises
+    ------
+    ValueError
+        When the number of axes does not fit.
+
+    Examples
+    --------
+    >>> check_axes("query", (3,), "(..., m, d_k)")
+    Traceback (most recent call last):
+    ValueError: query needs at least 2 axes, (..., m, d_k), but has shape (3,); is an axis missing? One vector becomes one row with query[None, :]
+    """
+    words = expected.strip("()").replace(" ", "").strip(",").split(",")
+    axes = len(words) - ("..." in words)
+    if "..." in words and len(shape) < axes:
+        hint = f"is an axis missing? One vector becomes one row with {name}[None, :]" if axes == 2 else "is an axis missing?"
+        plural = "axis" if axes == 1 else "axes"
+        raise ValueError(f"{name} needs at least {axes} {plural}, {expected}, but has shape {shape}; {hint}")
+    if "..." not in words and len(shape) != axes:
+        raise ValueError(f"{name} needs the shape {expected} but has shape {shape}; parameters carry no batch axes")
+
+
+def check_leading(**shapes):
+    """Refuse arguments whose leading axes (batch, heads) do not broadcast.
+
+    Parameters
+    ----------
+    **shapes : tuple of int
+        The leading axes of each argument, by its name.
+
+    Raises
+    ------
+    ValueError
+        When the leading axes do not broadcast.
+
+    Examples
+    --------
+    >>> check_leading(query=(2, 3), key=(2, 4))
+    Traceback (most recent call last):
+    ValueError: the leading axes of query (2, 3) and key (2, 4) do not broadcast; batch and heads must be equal or 1 (is an axis missing or in another place?)
+    """
+    if broadcast_shape(*shapes.values()) is None:
+        listed = " and ".join(f"{name} {shape}" for name, shape in shapes.items())
+        raise ValueError(
+            f"the leading axes of {listed} do not broadcast; "
+            "batch and heads must be equal or 1 (is an axis missing or in another place?)"
+        )
+
+
+def check_dot(query, key):
+    """Refuse shapes of query and key that have no dot product: ``(..., m, d_k)`` and ``(..., n, d_k)``.
+
+    Parameters
+    ----------
+    query, key : tuple of int
+        The two shapes.
+
+    Raises
+    ------
+    ValueError
+        When an axis is missing, the widths differ or the leading axes do not broadcast.
+
+    Examples
+    --------
+    >>> check_dot((2, 64), (5, 32))
+    Traceback (most recent call last):
+    ValueError: key has width 32 but query has width 64; dot-product scores need equal widths (additive attention does not)
+    """
+    check_axes("query", query, "(..., m, d_k)")
+    check_axes("key", key, "(..., n, d_k)")
+    if query[-1] != key[-1]:
+        raise ValueError(
+            f"key has width {key[-1]} but query has width {query[-1]}; "
+            "dot-product scores need equal widths (additive attention does not)"
+        )
+    check_leading(query=query[:-2], key=key[:-2])
+
+
+def check_general(query, key, weight):
+    """Refuse shapes for which ``query @ weight @ key.T`` has no meaning.
+
+    Parameters
+    ----------
+    query, key, weight : tuple of int
+        Shapes ``(..., m, d_q)``, ``(..., n, d_k)`` and ``(d_q, d_k)``.
+
+    Raises
+    ------
+    ValueError
+        When an axis is missing, weight does not fit or the leading axes do not broadcast.
+    """
+    check_axes("query", query, "(..., m, d_q)")
+    check_axes("key", key, "(..., n, d_k)")
+    _check_parameter("weight", weight, d_q=query[-1], d_k=key[-1])
+    check_leading(query=query[:-2], key=key[:-2])
+
+
+def check_additive(query, key, w_query, w_key, v):
+    """Refuse shapes for which ``tanh(query @ w_query + key @ w_key) @ v`` has no meaning.
+
+    Parameters
+    ----------
+    query, key, w_query, w_key, v : tuple of int
+        Shapes ``(..., m, d_q)``, ``(..., n, d_k)``, ``(d_q, d_a)``, ``(d_k, d_a)`` and ``(d_a,)``.
+
+    Raises
+    ------
+    ValueError
+        When an axis is missing, a parameter does not fit or the leading axes do not broadcast.
+    """
+    check_axes("query", query, "(..., m, d_q)")
+    check_axes("key", key, "(..., n, d_k)")
+    check_axes("v", v, "(d_a,)")
+    _check_parameter("w_query", w_query, d_q=query[-1], d_a=v[0])
+    _check_parameter("w_key", w_key, d_k=key[-1], d_a=v[0])
+    check_leading(query=query[:-2], key=key[:-2])
+
+
+def check_value(scores, value):
+    """Refuse a value array that does not hold one row for each key that was scored.
+
+    Parameters
+    ----------
+    scores, value : tuple of int
+        Shapes ``(..., m, n)`` and ``(..., n, d_v)``.
+
+    Raises
+    ------
+    ValueError
+        When an axis is missing, the lengths differ or the leading axes do not broadcast.
+    """
+    check_axes("scores", scores, "(..., m, n)")
+    check_axes("value", value, "(..., n, d_v)")
+    if scores[-1] != value[-2]:
+        raise ValueError(
+            f"value has length {value[-2]} but scores has {scores[-1]} keys; "
+            "every key needs one value (are scores transposed, or did key and value come from different sequences?)"
+        )
+    check_leading(scores=scores[:-2], value=value[:-2])
+
+
+def check_attention(query, key, value):
+    """Refuse shapes that do not make one lookup: ``(..., m, d_k)``, ``(..., n, d_k)`` and ``(..., n, d_v)``.
+
+    Parameters
+    ----------
+    query, key, value : tuple of int
+        The three shapes.
+
+    Raises
+    ------
+    ValueError
+        When an axis is missing, widths or lengths differ or the leading axes do not broadcast.
+    """
+    check_dot(query, key)
+    check_axes("value", value, "(..., n, d_v)")
+    if key[-2] != value[-2]:
+        raise ValueError(
+            f"value has length {value[-2]} but key has length {key[-2]}; "
+            "every key needs one value (did key and value come from different sequences?)"
+        )
+    check_leading(query=query[:-2], key=key[:-2], value=value[:-2])
+
+
+def check_broadcast(name, shape, scores):
+    """Refuse a mask or bias that does not broadcast against the scores, or would enlarge their last two axes.
+
+    Parameters
+    ----------
+    name : str
+        The argument.
+    shape : tuple of int
+        Its shape.
+    scores : tuple of int
+        The shape of the scores, ``(..., m, n)``; their leading axes may grow.
+
+    Raises
+    ------
+    ValueError
+        When the shapes do not fit.
+
+    Examples
+    --------
+    >>> check_broadcast("mask", (5, 2), (2, 5))
+    Traceback (most recent call last):
+    ValueError: mask has shape (5, 2), which does not broadcast against scores of shape (2, 5); queries and keys seem to be swapped
+    """
+    if _keeps_last_axes(shape, scores, 2):
+        return
+    cause = "its last axes are queries and keys, in this order, each of full size or 1"
+    if len(shape) == len(scores) - 1 >= 3:
+        cause = "over split heads a mask without a heads axis goes in as mask[:, None]"
+    elif len(shape) >= 2 and len(scores) >= 2 and shape[-2:] == (scores[-1], scores[-2]):
+        cause = "queries and keys seem to be swapped"
+    raise ValueError(f"{name} has shape {shape}, which does not broadcast against scores of shape {scores}; {cause}")
+
+
+def check_per_query(name, shape, scores):
+    """Refuse an array that does not hold one number for each query.
+
+    Parameters
+    ----------
+    name : str
+        The argument.
+    shape : tuple of int
+        Its shape, to broadcast against ``(..., m)``.
+    scores : tuple of int
+        The shape of the scores, ``(..., m, n)``; their leading axes may grow.
+
+    Raises
+    ------
+    ValueError
+        When the shapes do not fit.
+
+    Examples
+    --------
+    >>> check_per_query("centre", (5,), (2, 5))
+    Traceback (most recent call last):
+    ValueError: centre has shape (5,) but scores of shape (2, 5) have the queries (2,); one number for each query is needed
+    """
+    if not _keeps_last_axes(shape, scores[:-1], 1):
+        raise ValueError(
+            f"{name} has shape {shape} but scores of shape {scores} have the queries {scores[:-1]}; "
+            "one number for each query is needed"
+        )
+
+
+def check_masks(shapes):
+    """Refuse masks that do not broadcast against each other.
+
+    Parameters
+    ----------
+    shapes : list of tuple of int
+        The shapes of the masks.
+
+    Raises
+    ------
+    ValueError
+        When they do not broadcast.
+    """
+    if broadcast_shape(*shapes) is None:
+        listed = " and ".join(map(str, shapes))
+        raise ValueError(
+            f"masks of shapes {listed} do not broadcast; the last two axes of a mask are queries and keys, "
+            "each of full size or 1 (a key mask (B, n) needs its query axis: key_mask[:, None, :])"
+        )
+
+
+def check_size(name, number, minimum=0):
+    """Return a whole number as an int, or refuse it.
+
+    Parameters
+    ----------
+    name : str
+        The argument.
+    number : int or integer scalar
+        What came.
+    minimum : int
+        The smallest number that has a meaning.
+
+    Returns
+    -------
+    int
+        The number.
+
+    Raises
+    ------
+    TypeError
+        When it is no whole number.
+    ValueError
+        When it is below `minimum`.
+
+    Examples
+    --------
+    >>> check_size("window", -1)
+    Traceback (most recent call last):
+    ValueError: window must be at least 0 but is -1
+    """
+    try:
+        whole = operator.index(number)
+    except TypeError:
+        raise TypeError(
+            f"{name} must be a whole number but is {number!r} of type {type(number).__name__}; is it a size in tokens?"
+        ) from None
+    if whole < minimum:
+        raise ValueError(f"{name} must be at least {minimum} but is {whole}")
+    return whole
+
+
+def check_axis(name, shape, axis):
+    """Refuse an axis that an array does not have.
+
+    Parameters
+    ----------
+    name : str
+        The array.
+    shape : tuple of int
+        Its shape.
+    axis : int
+        The axis that was asked for.
+
+    Raises
+    ------
+    TypeError
+        When `axis` is no whole number.
+    ValueError
+        When the array has no such axis.
+    """
+    axis = check_size("axis", axis, minimum=-(10**9))
+    if not -len(shape) <= axis < len(shape):
+        raise ValueError(f"{name} has shape {shape} and no axis {axis}; axes count from 0, or from the end with -1")
+
+
+def check_choice(name, choice, choices):
+    """Refuse a word that is not one of the choices.
+
+    Parameters
+    ----------
+    name : str
+        The argument.
+    choice : object
+        What came.
+    choices : tuple of str
+        What has a meaning.
+
+    Raises
+    ------
+    ValueError
+        When `choice` is none of them.
+
+    Examples
+    --------
+    >>> check_choice("align", "left", ("end", "start"))
+    Traceback (most recent call last):
+    ValueError: align must be 'end' or 'start' but is 'left'
+    """
+    if choice not in choices:
+        raise ValueError(f"{name} must be {' or '.join(map(repr, choices))} but is {choice!r}")
+
+
+def check_positive(name, number, reason):
+    """Refuse a number that is not above zero and finite.
+
+    Parameters
+    ----------
+    name : str
+        The argument.
+    number : float
+        What came.
+    reason : str
+        Why it must be above zero.
+
+    Raises
+    ------
+    TypeError
+        When it is not a real number.
+    ValueError
+        When it is zero, negative, infinite or NaN.
+    """
+    try:
+        fits = 0 < number < float("inf")
+    except TypeError:
+        raise TypeError(f"{name} must be a real number but is {number!r} of type {type(number).__name__}") from None
+    if not fits:
+        raise ValueError(f"{name} must be above 0 and finite but is {number}; {reason}")
+
+
+def refuse_type(name, kind, expected, cause):
+    """Raise the TypeError for an argument of the wrong kind.
+
+    Parameters
+    ----------
+    name : str
+        The argument.
+    kind : object
+        What came, a type or dtype; shown as it prints.
+    expected : str
+        What was expected.
+    cause : str
+        The likely cause.
+
+    Raises
+    ------
+    TypeError
+        Always.
+
+    Examples
+    --------
+    >>> refuse_type("query", "complex128", "real numbers", "softmax orders its scores, complex numbers have no order")
+    Traceback (most recent call last):
+    TypeError: query must hold real numbers but is complex128; softmax orders its scores, complex numbers have no order
+    """
+    raise TypeError(f"{name} must hold {expected} but is {kind}; {cause}")
+
+
+def refuse_uniform(lowest, highest):
+    """Raise the ValueError for random numbers that leave the unit interval.
+
+    Parameters
+    ----------
+    lowest, highest : float
+        The range of what came.
+
+    Raises
+    ------
+    ValueError
+        Always.
+    """
+    raise ValueError(
+        f"uniform must lie in [0, 1) but reaches from {lowest} to {highest}; were normal numbers drawn, or logits given?"
+    )
+
+
+NOT_BOOLEAN = (
+    "True means may attend. An additive mask (0 and -inf) goes into bias=, "
+    "a mask whose True means drop through from_drop_mask, a 0/1 mask through mask == 1"
+)
+BOOLEAN_BIAS = "a boolean belongs into mask=, which says who may attend; a bias is added to the scores"
+COMPLEX = "scores are compared in size, which complex numbers cannot be; take their real part or their modulus first"
+NOT_LENGTHS = "a length counts keys (a boolean mask of real tokens has the lengths mask.sum(-1))"
+NO_NUMBERS = "lists must be rectangular and hold numbers only"
+
+
+def _keeps_last_axes(shape, target, kept):
+    """Whether `shape` broadcasts against `target` and leaves its last axes as they are."""
+    result = broadcast_shape(shape, target)
+    kept = min(kept, len(target))
+    return result is not None and result[len(result) - kept :] == target[len(target) - kept :]
+
+
+def _check_parameter(name, shape, **sizes):
+    """Refuse a parameter matrix of the wrong shape, and say so if it is merely transposed."""
+    names, expected = f"({', '.join(sizes)})", tuple(sizes.values())
+    check_axes(name, shape, names)
+    if shape != expected:
+        transposed = shape == expected[::-1]
+        cause = "it is transposed (nn.Linear stores the transpose)" if transposed else "weights multiply from the right"
+        raise ValueError(f"{name} has shape {shape} but {names} is {expected} here; {cause}: x @ {name}")

@@ -1,0 +1,207 @@
+"""Curves: one or more quantities against another, told apart without colour."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
+
+from .figure import COLOURS, DASHES, MARKERS, PIXEL, Plot, drawing_style, to_svg
+from .labels import Legend, visible
+
+_NAME_LIMIT = 40
+_SCALES = ("linear", "log")
+
+
+def curves(
+    x,
+    y: Mapping[str, object],
+    *,
+    x_label: str,
+    y_label: str,
+    title: str | None = None,
+    x_scale: str = "linear",
+    y_scale: str = "linear",
+    points: Mapping[str, tuple] | None = None,
+) -> Plot:
+    """Draw each series of `y` against `x`, with colour, dashes and markers of its own.
+
+    The description of the picture (its `alt`) tells each series' first and last value and its
+    extremes in words.
+
+    Parameters
+    ----------
+    x : array (n,)
+        Where the values were taken, shared by all series.
+    y : mapping from name to array (n,)
+        The series, at most seven.
+    x_label, y_label : str
+        Titles of the axes.
+    title : str, optional
+        Written above the picture.
+    x_scale, y_scale : {"linear", "log"}
+        A logarithmic axis needs numbers above 0.
+    points : mapping from name to (x, y), optional
+        Single points (data, say) drawn as dots under the curves, with an `x` of their own.
+
+    Returns
+    -------
+    Plot
+        Shows itself as the last expression of a notebook cell.
+
+    Raises
+    ------
+    ValueError
+        If lengths differ, a number is NaN or infinite, a logarithmic axis meets 0 or less, there
+        are more than seven series, or a scale has another name.
+
+    Examples
+    --------
+    >>> curves([1, 2, 4], {"loss": [3.0, 1.0, 1.5]}, x_label="step", y_label="loss")
+    Curves of loss against step. "loss": 3 at 1, 1.5 at 4; lowest 1 at 2.
+    """
+    x = _as_vector(x, "x")
+    series = {str(name): _as_vector(values, f'y["{name}"]') for name, values in y.items()}
+    dots = {
+        str(name): tuple(_as_vector(values, f'points["{name}"]') for values in pair)
+        for name, pair in (points or {}).items()
+    }
+    _check(x, series, dots, x_scale, y_scale)
+    legend = Legend()
+    alt = _describe(x, series, dots, x_label, y_label)
+    with drawing_style():
+        figure = _draw(x, series, dots, legend, (x_label, y_label), (x_scale, y_scale))
+        svg, width = to_svg(figure)
+    return Plot(svg, width, alt, title, legend.entries())
+
+
+def _as_vector(values, name: str) -> np.ndarray:
+    """Return `values` as a float64 vector, or say what is wrong with it."""
+    if hasattr(values, "detach"):  # a torch tensor, recognised without importing torch
+        values = values.detach().cpu().double()
+    values = np.asarray(values)
+    if values.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must hold real numbers, got dtype {values.dtype}")
+    if values.ndim != 1:
+        raise ValueError(f"{name} must have one axis, got shape {values.shape}")
+    values = values.astype(np.float64)
+    bad = np.flatnonzero(~np.isfinite(values))
+    if len(bad):
+        raise ValueError(
+            f"{name} must be finite, got {values[bad[0]]} at position {bad[0]}; "
+            "a training run that diverged and the mean of an empty group both give NaN"
+        )
+    return values
+
+
+def _check(x, series, dots, x_scale: str, y_scale: str) -> None:
+    """Raise ValueError for what cannot be drawn."""
+    for name, scale in (("x_scale", x_scale), ("y_scale", y_scale)):
+        if scale not in _SCALES:
+            raise ValueError(f"{name} must be one of {', '.join(_SCALES)}, got {scale!r}")
+    if len(series) + len(dots) > len(COLOURS):
+        raise ValueError(
+            f"y and points have {len(series) + len(dots)} series, at most {len(COLOURS)} can be "
+            "told apart; draw two figures"
+        )
+    for name, values in series.items():
+        if len(values) != len(x):
+            raise ValueError(
+                f'y["{name}"] has {len(values)} values but x has {len(x)}; '
+                "each series needs one value for each x"
+            )
+    for name, pair in dots.items():
+        if len(pair) != 2 or len(pair[0]) != len(pair[1]):
+            raise ValueError(
+                f'points["{name}"] must be a pair (x, y) of equal length, '
+                f"got lengths {', '.join(str(len(part)) for part in pair)}"
+            )
+    lowest = {
+        "x": [x, *(pair[0] for pair in dots.values())] if x_scale == "log" else [],
+        "y": [*series.values(), *(pair[1] for pair in dots.values())] if y_scale == "log" else [],
+    }
+    for name, arrays in lowest.items():
+        smallest = min((array.min() for array in arrays if array.size), default=1.0)
+        if smallest <= 0:
+            raise ValueError(
+                f"{name} must be above 0 on a logarithmic axis, got {smallest:g}; "
+                f'use {name}_scale="linear" or leave the zeros out'
+            )
+
+
+def _describe(x, series, dots, x_label: str, y_label: str) -> str:
+    """Return what each series does, in words."""
+    told = [f"Curves of {visible(y_label)} against {visible(x_label)}."]
+    for name, values in series.items():
+        told.append(f'"{visible(name, _NAME_LIMIT)}": {_describe_series(x, values)}.')
+    for name, (_, heights) in dots.items():
+        span = f", from {heights.min():.3g} to {heights.max():.3g}" if heights.size else ""
+        told.append(f'Dots "{visible(name, _NAME_LIMIT)}": {len(heights)}{span}.')
+    return " ".join(told)
+
+
+def _describe_series(x: np.ndarray, values: np.ndarray) -> str:
+    """Return the first, last and extreme values of one series, in words."""
+    if values.size == 0:
+        return "no values"
+    words = f"{values[0]:.3g} at {x[0]:.4g}"
+    if values.size == 1:
+        return words
+    words += f", {values[-1]:.3g} at {x[-1]:.4g}"
+    if np.ptp(values) == 0:
+        return f"{words}; the same throughout"
+    ends = {0, values.size - 1}
+    for name, index in (("highest", values.argmax()), ("lowest", values.argmin())):
+        # An end that is as high or low as any point needs no second mention.
+        if not any(values[end] == values[index] for end in ends):
+            words += f"; {name} {values[index]:.3g} at {x[index]:.4g}"
+    return words
+
+
+def _draw(x, series, dots, legend: Legend, names: Sequence[str], scales: Sequence[str]) -> Figure:
+    """Return the figure of all series."""
+    figure = Figure(figsize=(335 * PIXEL, 225 * PIXEL), dpi=96)
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set(xscale=scales[0], yscale=scales[1])
+    axes.set_xlabel(legend.tick(names[0], 60))
+    axes.set_ylabel(legend.tick(names[1], 40))
+    axes.grid(color="#d9d9d9", linewidth=0.6)
+    axes.set_axisbelow(True)
+    styles = list(zip(COLOURS, DASHES, MARKERS, strict=True))
+    for (name, values), (colour, dashes, marker) in zip(series.items(), styles, strict=False):
+        axes.plot(
+            x,
+            values,
+            label=legend.tick(name, _NAME_LIMIT),
+            color=colour,
+            linewidth=1.6,
+            linestyle=(0, dashes) if dashes else "-",
+            marker=marker,
+            markersize=4,
+            markevery=max(1, len(x) // 12),
+        )
+    for (name, pair), (colour, _, marker) in zip(dots.items(), styles[len(series) :], strict=False):
+        axes.plot(
+            *pair,
+            label=legend.tick(name, _NAME_LIMIT),
+            color=colour,
+            linestyle="none",
+            marker=marker,
+            markersize=3,
+            alpha=0.55,
+            zorder=1,
+        )
+    # Matplotlib writes logarithmic ticks as formulas, which are switched off for the sake of tokens.
+    for axis, scale in zip((axes.xaxis, axes.yaxis), scales, strict=True):
+        if scale == "log":
+            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+            axis.set_minor_formatter(NullFormatter())
+    if scales[0] == "log" and 1 < len(x) <= 12:
+        axes.set_xticks(x, [f"{value:g}" for value in x])
+        axes.xaxis.set_minor_locator(NullLocator())
+    if len(series) + len(dots) > 1:
+        # Under the axes, so that nothing is covered and a phone needs no extra width.
+        axes.legend(
+            loc="upper left", bbox_to_anchor=(0, -44 / 225), borderaxespad=0, handlelength=3.4
+        )
+    return figure
