@@ -1,4 +1,4 @@
-"""A progress bar that only a person sees: a terminal or a live notebook, never a book, test or log."""
+"""A progress bar for a person at a terminal or a live notebook; books, tests and logs see none."""
 
 import sys
 import time

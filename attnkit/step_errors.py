@@ -161,6 +161,25 @@ def classes(name: str, smallest: int, largest: int, n_classes: int) -> None:
         )
 
 
+def mapping(function: str, parameters: object) -> Mapping[str, object]:
+    """Return the parameters, or raise unless they can be asked for by name."""
+    if not hasattr(parameters, "items"):
+        raise TypeError(
+            f"{function}: parameters must be a mapping from names to arrays, such as "
+            f'{{"w_input": ..., "w_state": ...}}, got {type(parameters).__name__}'
+        )
+    return parameters
+
+
+def real(name: str, dtype_is_real: bool, dtype: object) -> None:
+    """Raise unless an array holds real numbers."""
+    if not dtype_is_real:
+        raise TypeError(
+            f"{name} must hold real numbers, got {dtype}; gates lie between 0 and 1, "
+            "which means nothing for complex numbers or text"
+        )
+
+
 def whole_numbers(name: str, dtype_is_whole: bool, dtype: object) -> None:
     """Raise unless an array holds whole numbers."""
     if not dtype_is_whole:

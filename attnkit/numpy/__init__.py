@@ -1,6 +1,9 @@
 """The reference: every mechanism as its formula, in plain NumPy, for any leading axes."""
 
 from .attention import *
+from .generate import *
 from .masks import *
+from .recurrent import *
 from .scores import *
+from .training import *
 from .weights import *

@@ -5,16 +5,50 @@ Bahdanau's, where the previous state asks, and Luong's, where the current one do
 and decoders, which are trained, live in `attnkit.torch.recurrent`.
 """
 
+import functools
+import inspect
+
 import numpy as np
 
 from attnkit import step_errors
 
+from ._arrays import boolean_array
 from .attention import attend
 from .scores import additive_scores, general_scores
 
 __all__ = ["additive_step", "gru_step", "lstm_step", "luong_step", "rnn_step"]
 
 
+def _step(function):
+    """Let a step compute on arrays of one float type, at least single, and answer in the given one.
+
+    Everything that is neither `parameters` nor `key_mask` is an array of numbers. Whole numbers
+    count as float64, and the widest type wins.
+    """
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def wrapper(*arguments, **keywords):
+        given = signature.bind(*arguments, **keywords).arguments
+        parameters = step_errors.mapping(function.__name__, given.pop("parameters"))
+        parameters = {name: _real(name, array) for name, array in parameters.items()}
+        key_mask = given.pop("key_mask", None)
+        masks = {} if key_mask is None else {"key_mask": boolean_array("key_mask", key_mask)}
+        arrays = {name: _real(name, array) for name, array in given.items()}
+        types = [array.dtype for array in (*arrays.values(), *parameters.values())]
+        dtype = np.result_type(*types)
+        wide = np.result_type(dtype, np.float32)
+        arrays = {name: array.astype(wide, copy=False) for name, array in arrays.items()}
+        parameters = {name: array.astype(wide, copy=False) for name, array in parameters.items()}
+        result = function(**arrays, parameters=parameters, **masks)
+        if isinstance(result, tuple):
+            return tuple(part.astype(dtype, copy=False) for part in result)
+        return result.astype(dtype, copy=False)
+
+    return wrapper
+
+
+@_step
 def rnn_step(x, state, parameters):
     r"""Move the state of a plain recurrent network by one step.
 
@@ -51,13 +85,13 @@ def rnn_step(x, state, parameters):
     >>> rnn_step([3.0, 1.0], [-2.0], parameters)
     array([0.])
     """
-    (x, state), parameters = _floats((x, state), parameters)
     _check_gated("rnn_step", 1, x, state, parameters)
     from_input = x @ parameters["w_input"] + parameters["b_input"]  # (..., h)
     from_state = state @ parameters["w_state"] + parameters["b_state"]  # (..., h)
     return np.tanh(from_input + from_state)
 
 
+@_step
 def gru_step(x, state, parameters):
     r"""Move the state of a gated recurrent unit by one step.
 
@@ -98,7 +132,6 @@ def gru_step(x, state, parameters):
     >>> gru_step([1.0, 2.0, 3.0], [4.0, -8.0], zeros)
     array([ 2., -4.])
     """
-    (x, state), parameters = _floats((x, state), parameters)
     _check_gated("gru_step", 3, x, state, parameters)
     from_input = x @ parameters["w_input"] + parameters["b_input"]  # (..., 3h)
     from_state = state @ parameters["w_state"] + parameters["b_state"]  # (..., 3h)
@@ -110,6 +143,7 @@ def gru_step(x, state, parameters):
     return (1 - update) * candidate + update * state
 
 
+@_step
 def lstm_step(x, state, cell, parameters):
     r"""Move the state and the cell of a long short-term memory by one step.
 
@@ -151,7 +185,6 @@ def lstm_step(x, state, cell, parameters):
     >>> float(cell[0]), bool(state[0] == 0.5 * np.tanh(2.0))
     (2.0, True)
     """
-    (x, state, cell), parameters = _floats((x, state, cell), parameters)
     _check_gated("lstm_step", 4, x, state, parameters, cell=cell)
     from_input = x @ parameters["w_input"] + parameters["b_input"]  # (..., 4h)
     from_state = state @ parameters["w_state"] + parameters["b_state"]  # (..., 4h)
@@ -160,6 +193,7 @@ def lstm_step(x, state, cell, parameters):
     return _sigmoid(show) * np.tanh(cell), cell
 
 
+@_step
 def additive_step(embedded, state, encoder_states, parameters, key_mask=None):
     r"""One decoder step with Bahdanau's attention: the previous state asks, then the state moves.
 
@@ -216,9 +250,6 @@ def additive_step(embedded, state, encoder_states, parameters, key_mask=None):
     >>> weights, context, state
     (array([0.5, 0.5, 0. ]), array([0.5, 0.5, 0. ]), array([ 2., -4.]))
     """
-    (embedded, state, encoder_states), parameters = _floats(
-        (embedded, state, encoder_states), parameters
-    )
     _check_attending("additive_step", embedded, state, encoder_states, key_mask)
     shapes = _shapes(parameters)
     width = step_errors.require_matrix("additive_step", shapes, "w_query")[-1]
@@ -251,6 +282,7 @@ def additive_step(embedded, state, encoder_states, parameters, key_mask=None):
     return state, context, weights
 
 
+@_step
 def luong_step(embedded, state, attentional, encoder_states, parameters, key_mask=None):
     r"""One decoder step with Luong's attention: the state moves first, then it asks.
 
@@ -306,9 +338,6 @@ def luong_step(embedded, state, attentional, encoder_states, parameters, key_mas
     >>> luong_step([1.0], [4.0, -8.0], np.zeros(4), np.ones((2, 3)), zeros)
     (array([ 2., -4.]), array([0., 0., 0., 0.]), array([0.5, 0.5]))
     """
-    (embedded, state, attentional, encoder_states), parameters = _floats(
-        (embedded, state, attentional, encoder_states), parameters
-    )
     _check_attending(
         "luong_step", embedded, state, encoder_states, key_mask, attentional=attentional
     )
@@ -336,7 +365,7 @@ def luong_step(embedded, state, attentional, encoder_states, parameters, key_mas
 
 def _look(scores, encoder_states, key_mask):
     """Attend with one query; returns its context `(..., d)` and weights `(..., n)`."""
-    mask = None if key_mask is None else np.asarray(key_mask)[..., None, :]  # (..., 1, n)
+    mask = None if key_mask is None else key_mask[..., None, :]  # (..., 1, n)
     context, weights = attend(scores, encoder_states, mask, return_weights=True)
     return context[..., 0, :], weights[..., 0, :]
 
@@ -353,21 +382,11 @@ def _sigmoid(x):
     return 0.5 * (1 + np.tanh(0.5 * x))
 
 
-def _floats(arrays, parameters):
-    """All arguments in one float type: the widest among them, float64 for whole numbers."""
-    arrays = tuple(np.asarray(array) for array in arrays)
-    parameters = {name: np.asarray(array) for name, array in parameters.items()}
-    dtype = np.result_type(*(_float_type(array.dtype) for array in (*arrays, *parameters.values())))
-    return (
-        tuple(array.astype(dtype, copy=False) for array in arrays),
-        {name: array.astype(dtype, copy=False) for name, array in parameters.items()},
-    )
-
-
-def _float_type(dtype):
-    if np.issubdtype(dtype, np.complexfloating):
-        raise TypeError(f"recurrent steps take real numbers, got {dtype}")
-    return dtype if np.issubdtype(dtype, np.floating) else np.dtype(np.float64)
+def _real(name, array):
+    """One argument as a float array: whole numbers become float64, complex ones are refused."""
+    array = np.asarray(array)
+    step_errors.real(name, array.dtype.kind in "fiub", array.dtype)
+    return array if array.dtype.kind == "f" else array.astype(np.float64)
 
 
 def _shapes(parameters):
@@ -392,9 +411,5 @@ def _check_attending(function, embedded, state, encoder_states, key_mask, **more
         name: array.shape for name, array in more.items()
     }
     step_errors.require_width(function, **vectors)
-    mask_shape = None
-    if key_mask is not None:
-        key_mask = np.asarray(key_mask)
-        step_errors.boolean("key_mask", key_mask.dtype == bool, key_mask.dtype)
-        mask_shape = key_mask.shape
+    mask_shape = None if key_mask is None else key_mask.shape
     step_errors.encoder(function, encoder_states.shape, mask_shape, **vectors)
