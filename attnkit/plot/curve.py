@@ -191,13 +191,13 @@ def _draw(x, series, dots, legend: Legend, names: Sequence[str], scales: Sequenc
             alpha=0.55,
             zorder=1,
         )
-    # Matplotlib writes logarithmic ticks as formulas, which are switched off for the sake of tokens.
+    # Matplotlib writes logarithmic ticks as formulas, which are switched off here.
     for axis, scale in zip((axes.xaxis, axes.yaxis), scales, strict=True):
         if scale == "log":
             axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
             axis.set_minor_formatter(NullFormatter())
     if scales[0] == "log" and 1 < len(x) <= 12:
-        axes.set_xticks(x, [f"{value:g}" for value in x])
+        axes.set_xticks(x, [f"{value:g}" for value in x], fontsize=9 if len(x) < 9 else 7.8)
         axes.xaxis.set_minor_locator(NullLocator())
     if len(series) + len(dots) > 1:
         # Under the axes, so that nothing is covered and a phone needs no extra width.

@@ -1,4 +1,4 @@
-"""The displayed figure: fixed style, fixed bytes, its own description; what is drawn lives beside."""
+"""The displayed figure: its style, its bytes, its HTML; what is drawn lives beside."""
 
 import io
 import re
@@ -28,7 +28,7 @@ _SIZE = re.compile(r'<svg[^>]*? width="([\d.]+)pt"', re.DOTALL)
 
 @contextmanager
 def drawing_style() -> Iterator[None]:
-    """Draw in the course's style whatever the caller's settings are, and leave those as they were."""
+    """Draw in the course's style, whatever the caller's settings are, and leave those alone."""
     settings = {
         name: value
         for name, value in matplotlib.rcParamsDefault.items()
@@ -61,7 +61,7 @@ def to_svg(figure: Figure) -> tuple[str, int]:
         facecolor="white",
         metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
     )
-    # Matplotlib writes each label into a comment as well; nothing of a label may reach the page raw.
+    # Matplotlib writes each label into a comment too; no label may reach the page raw.
     svg = _COMMENTS.sub("", buffer.getvalue())
     svg = re.sub(r"\s*\n\s*", "\n", svg).strip()
     return svg, round(float(_SIZE.search(svg).group(1)) * 96 / 72)
@@ -118,7 +118,7 @@ class Plot:
         return "".join(parts)
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
-        """Return the figure for Jupyter and for the book; the words alone where HTML is not shown."""
+        """Return the figure for Jupyter and the book, its words for a terminal."""
         return {"text/html": self.html, "text/plain": self.alt}
 
     def __repr__(self) -> str:

@@ -29,9 +29,9 @@ def heat_map(
 ) -> Plot:
     """Draw attention weights: a row for each query, a column for each key, darker is more.
 
-    Cells carry their number while there is room for it. Colours run from 0 to 1, so that maps can be
-    compared, unless the largest weight is below 0.2: then to that. The description of the picture (its `alt`)
-    tells the largest entry of each row in words.
+    Cells carry their number while there is room for it. Colours run from 0 to 1, so that maps can
+    be compared, unless the largest weight is below 0.2: then to that. The description of the
+    picture (its `alt`) tells the largest entry of each row in words.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def _describe_row(row: np.ndarray, query: str, key_labels: Sequence[str], are_we
 
 
 def _cell_pixels(m: int, n: int) -> float:
-    """Return the side of one square: large enough for a number in small maps, less in large ones."""
+    """Return the side of one square: room for a number in small maps only."""
     longest = max(m, n, 1)
     for most, pixels in ((12, 34.0), (24, 20.0), (40, 13.0)):
         if longest <= most:
@@ -205,11 +205,11 @@ def _draw(weights: np.ndarray, queries: Sequence[str], keys: Sequence[str]) -> F
 def _name_rows_and_columns(
     axes, queries: Sequence[str], keys: Sequence[str], width: float, height: float
 ) -> None:
-    """Write the tokens beside the map, every second or third only where there is no room for all."""
+    """Write the tokens beside the map, or only some where there is no room."""
     m, n = len(queries), len(keys)
-    every = math.ceil(13 * m / height)  # a line of text is 13 pixels high
+    every = max(1, math.ceil(13 * m / height))  # a line of text is 13 pixels high
     axes.set_yticks(range(0, m, every), queries[::every])
-    every = math.ceil(13 * n / width)
+    every = max(1, math.ceil(13 * n / width))
     widest = max((width_in_ems(key) for key in keys), default=0) * FONT_PIXELS
     if widest <= every * width / max(n, 1) - 3:
         axes.set_xticks(range(0, n, every), keys[::every], va="baseline")

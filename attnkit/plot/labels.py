@@ -48,7 +48,7 @@ def can_draw(text: str) -> bool:
 
 
 def visible(text: object, limit: int | None = None) -> str:
-    """Return `text` on one line, with what cannot be seen made visible, cut after `limit` characters.
+    """Return `text` on one line of at most `limit` characters, with the invisible made visible.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def as_labels(labels: Iterable[object], name: str, count: int, axis: str) -> lis
     if len(labels) != count:
         raise ValueError(
             f"{name} has {len(labels)} entries but weights has {count} {axis}; give one token for "
-            "each (rows are queries, columns are keys: are the two lists, or the two axes, swapped?)"
+            "each (rows are queries, columns are keys: are they swapped?)"
         )
     return labels
 
