@@ -99,21 +99,92 @@ def gated(function: str, gates: int, shapes: Mapping[str, Shape], h: int, **inpu
     )
 
 
-def encoder(function: str, encoder_states: Shape, key_mask: Shape | None, **batches: Shape) -> None:
-    """Check encoder states `(..., n, d)`, their mask `(..., n)`, and that batch axes agree."""
+def rnn_step(x: Shape, state: Shape, parameters: Mapping[str, Shape]) -> None:
+    """Check the shapes that `rnn_step` was given."""
+    _recurrent("rnn_step", 1, parameters, x=x, state=state)
+
+
+def gru_step(x: Shape, state: Shape, parameters: Mapping[str, Shape]) -> None:
+    """Check the shapes that `gru_step` was given."""
+    _recurrent("gru_step", 3, parameters, x=x, state=state)
+
+
+def lstm_step(x: Shape, state: Shape, cell: Shape, parameters: Mapping[str, Shape]) -> None:
+    """Check the shapes that `lstm_step` was given."""
+    require_width("lstm_step", state=state, cell=cell)
+    require_equal_width("lstm_step", state=state, cell=cell)
+    _recurrent("lstm_step", 4, parameters, x=x, state=state, cell=cell)
+
+
+def additive_step(
+    embedded: Shape,
+    state: Shape,
+    encoder_states: Shape,
+    parameters: Mapping[str, Shape],
+    key_mask: Shape | None = None,
+) -> None:
+    """Check the shapes that `additive_step` was given."""
+    name = "additive_step"
+    _attending(name, encoder_states, key_mask, embedded=embedded, state=state)
+    h, d = state[-1], encoder_states[-1]
+    _, width = require_matrix(name, parameters, "w_query")
+    expected = {
+        "w_query": ((h, width), "state width, attention width"),
+        "w_key": ((d, width), "encoder width, attention width"),
+        "v": ((width,), "attention width"),
+    }
+    require_parameters(name, parameters, expected)
+    gated(name, 3, parameters, h, embedded=embedded[-1], context=d)
+
+
+def luong_step(
+    embedded: Shape,
+    state: Shape,
+    attentional: Shape,
+    encoder_states: Shape,
+    parameters: Mapping[str, Shape],
+    key_mask: Shape | None = None,
+) -> None:
+    """Check the shapes that `luong_step` was given."""
+    name = "luong_step"
+    vectors = {"embedded": embedded, "state": state, "attentional": attentional}
+    _attending(name, encoder_states, key_mask, **vectors)
+    h, d, a = state[-1], encoder_states[-1], attentional[-1]
+    expected = {
+        "w_general": ((h, d), "state width, encoder width"),
+        "w_combine": ((d + h, a), "encoder width + state width, width of attentional"),
+    }
+    require_parameters(name, parameters, expected)
+    gated(name, 3, parameters, h, embedded=embedded[-1], attentional=a)
+
+
+def _recurrent(
+    function: str, gates: int, parameters: Mapping[str, Shape], **vectors: Shape
+) -> None:
+    require_width(function, **vectors)
+    require_same_batch(function, **{name: shape[:-1] for name, shape in vectors.items()})
+    gated(function, gates, parameters, vectors["state"][-1], x=vectors["x"][-1])
+
+
+def _attending(
+    function: str, encoder_states: Shape, key_mask: Shape | None, **vectors: Shape
+) -> None:
+    require_width(function, **vectors)
     if len(encoder_states) < 2:
         raise ValueError(
             f"{function}: encoder_states must have shape (..., n, d), "
             f"one row for each source position, got {tuple(encoder_states)}"
         )
-    if key_mask is not None and (len(key_mask) == 0 or key_mask[-1] not in (1, encoder_states[-2])):
-        raise ValueError(
-            f"{function}: key_mask must have shape (..., n) with "
-            f"n = {encoder_states[-2]} source positions, got {tuple(key_mask)}"
-        )
-    batches = {name: shape[:-1] for name, shape in batches.items()} | {
-        "encoder_states": encoder_states[:-2]
-    }
+    n = encoder_states[-2]
+    batches = {name: shape[:-1] for name, shape in vectors.items()}
+    batches["encoder_states"] = encoder_states[:-2]
+    if key_mask is not None:
+        if len(key_mask) == 0 or key_mask[-1] not in (1, n):
+            raise ValueError(
+                f"{function}: key_mask must have shape (..., n) with n = {n} source positions, "
+                f"got {tuple(key_mask)}"
+            )
+        batches["key_mask"] = key_mask[:-1]
     require_same_batch(function, **batches)
 
 

@@ -19,36 +19,43 @@ from .scores import additive_scores, general_scores
 __all__ = ["additive_step", "gru_step", "lstm_step", "luong_step", "rnn_step"]
 
 
-def _step(function):
+def _step(check):
     """Let a step compute on arrays of one float type, at least single, and answer in the given one.
 
-    Everything that is neither `parameters` nor `key_mask` is an array of numbers. Whole numbers
-    count as float64, and the widest type wins.
+    Whole numbers count as float64, and the widest type wins. Before anything is computed, `check`
+    sees the shapes; so the step itself is nothing but its formula.
     """
-    signature = inspect.signature(function)
 
-    @functools.wraps(function)
-    def wrapper(*arguments, **keywords):
-        given = signature.bind(*arguments, **keywords).arguments
-        parameters = step_errors.mapping(function.__name__, given.pop("parameters"))
-        parameters = {name: _real(name, array) for name, array in parameters.items()}
-        key_mask = given.pop("key_mask", None)
-        masks = {} if key_mask is None else {"key_mask": boolean_array("key_mask", key_mask)}
-        arrays = {name: _real(name, array) for name, array in given.items()}
-        types = [array.dtype for array in (*arrays.values(), *parameters.values())]
-        dtype = np.result_type(*types)
-        wide = np.result_type(dtype, np.float32)
-        arrays = {name: array.astype(wide, copy=False) for name, array in arrays.items()}
-        parameters = {name: array.astype(wide, copy=False) for name, array in parameters.items()}
-        result = function(**arrays, parameters=parameters, **masks)
-        if isinstance(result, tuple):
-            return tuple(part.astype(dtype, copy=False) for part in result)
-        return result.astype(dtype, copy=False)
+    def decorate(function):
+        signature = inspect.signature(function)
 
-    return wrapper
+        @functools.wraps(function)
+        def wrapper(*arguments, **keywords):
+            given = signature.bind(*arguments, **keywords).arguments
+            parameters = step_errors.mapping(function.__name__, given.pop("parameters"))
+            parameters = {name: _real(name, array) for name, array in parameters.items()}
+            key_mask = given.pop("key_mask", None)
+            masks = {} if key_mask is None else {"key_mask": boolean_array("key_mask", key_mask)}
+            arrays = {name: _real(name, array) for name, array in given.items()}
+            check(parameters=_shapes(parameters), **_shapes(arrays), **_shapes(masks))
+            types = [array.dtype for array in (*arrays.values(), *parameters.values())]
+            dtype = np.result_type(*types)
+            wide = np.result_type(dtype, np.float32)
+            arrays = {name: array.astype(wide, copy=False) for name, array in arrays.items()}
+            parameters = {
+                name: array.astype(wide, copy=False) for name, array in parameters.items()
+            }
+            result = function(**arrays, parameters=parameters, **masks)
+            if isinstance(result, tuple):
+                return tuple(part.astype(dtype, copy=False) for part in result)
+            return result.astype(dtype, copy=False)
+
+        return wrapper
+
+    return decorate
 
 
-@_step
+@_step(step_errors.rnn_step)
 def rnn_step(x, state, parameters):
     r"""Move the state of a plain recurrent network by one step.
 
@@ -85,13 +92,12 @@ def rnn_step(x, state, parameters):
     >>> rnn_step([3.0, 1.0], [-2.0], parameters)
     array([0.])
     """
-    _check_gated("rnn_step", 1, x, state, parameters)
     from_input = x @ parameters["w_input"] + parameters["b_input"]  # (..., h)
     from_state = state @ parameters["w_state"] + parameters["b_state"]  # (..., h)
     return np.tanh(from_input + from_state)
 
 
-@_step
+@_step(step_errors.gru_step)
 def gru_step(x, state, parameters):
     r"""Move the state of a gated recurrent unit by one step.
 
@@ -132,7 +138,6 @@ def gru_step(x, state, parameters):
     >>> gru_step([1.0, 2.0, 3.0], [4.0, -8.0], zeros)
     array([ 2., -4.])
     """
-    _check_gated("gru_step", 3, x, state, parameters)
     from_input = x @ parameters["w_input"] + parameters["b_input"]  # (..., 3h)
     from_state = state @ parameters["w_state"] + parameters["b_state"]  # (..., 3h)
     reset_in, update_in, candidate_in = np.split(from_input, 3, axis=-1)  # (..., h) each
@@ -143,7 +148,7 @@ def gru_step(x, state, parameters):
     return (1 - update) * candidate + update * state
 
 
-@_step
+@_step(step_errors.lstm_step)
 def lstm_step(x, state, cell, parameters):
     r"""Move the state and the cell of a long short-term memory by one step.
 
@@ -185,7 +190,6 @@ def lstm_step(x, state, cell, parameters):
     >>> float(cell[0]), bool(state[0] == 0.5 * np.tanh(2.0))
     (2.0, True)
     """
-    _check_gated("lstm_step", 4, x, state, parameters, cell=cell)
     from_input = x @ parameters["w_input"] + parameters["b_input"]  # (..., 4h)
     from_state = state @ parameters["w_state"] + parameters["b_state"]  # (..., 4h)
     write, keep, candidate, show = np.split(from_input + from_state, 4, axis=-1)  # (..., h) each
@@ -193,7 +197,7 @@ def lstm_step(x, state, cell, parameters):
     return _sigmoid(show) * np.tanh(cell), cell
 
 
-@_step
+@_step(step_errors.additive_step)
 def additive_step(embedded, state, encoder_states, parameters, key_mask=None):
     r"""One decoder step with Bahdanau's attention: the previous state asks, then the state moves.
 
@@ -250,39 +254,16 @@ def additive_step(embedded, state, encoder_states, parameters, key_mask=None):
     >>> weights, context, state
     (array([0.5, 0.5, 0. ]), array([0.5, 0.5, 0. ]), array([ 2., -4.]))
     """
-    _check_attending("additive_step", embedded, state, encoder_states, key_mask)
-    shapes = _shapes(parameters)
-    width = step_errors.require_matrix("additive_step", shapes, "w_query")[-1]
-    step_errors.require_parameters(
-        "additive_step",
-        shapes,
-        {
-            "w_query": ((state.shape[-1], width), "state width, attention width"),
-            "w_key": ((encoder_states.shape[-1], width), "encoder width, attention width"),
-            "v": ((width,), "attention width"),
-        },
-    )
-    step_errors.gated(
-        "additive_step",
-        3,
-        shapes,
-        state.shape[-1],
-        embedded=embedded.shape[-1],
-        context=encoder_states.shape[-1],
-    )
+    query = state[..., None, :]  # (..., 1, h): the state before this step asks
     scores = additive_scores(
-        state[..., None, :],
-        encoder_states,
-        parameters["w_query"],
-        parameters["w_key"],
-        parameters["v"],
-    )  # (..., 1, n): one query
+        query, encoder_states, parameters["w_query"], parameters["w_key"], parameters["v"]
+    )  # (..., 1, n)
     context, weights = _look(scores, encoder_states, key_mask)  # (..., d), (..., n)
     state = gru_step(_beside(embedded, context), state, parameters)
     return state, context, weights
 
 
-@_step
+@_step(step_errors.luong_step)
 def luong_step(embedded, state, attentional, encoder_states, parameters, key_mask=None):
     r"""One decoder step with Luong's attention: the state moves first, then it asks.
 
@@ -338,28 +319,12 @@ def luong_step(embedded, state, attentional, encoder_states, parameters, key_mas
     >>> luong_step([1.0], [4.0, -8.0], np.zeros(4), np.ones((2, 3)), zeros)
     (array([ 2., -4.]), array([0., 0., 0., 0.]), array([0.5, 0.5]))
     """
-    _check_attending(
-        "luong_step", embedded, state, encoder_states, key_mask, attentional=attentional
-    )
-    h, d, a = state.shape[-1], encoder_states.shape[-1], attentional.shape[-1]
-    shapes = _shapes(parameters)
-    step_errors.require_parameters(
-        "luong_step",
-        shapes,
-        {
-            "w_general": ((h, d), "state width, encoder width"),
-            "w_combine": ((d + h, a), "encoder width + state width, width of attentional"),
-        },
-    )
-    step_errors.gated("luong_step", 3, shapes, h, embedded=embedded.shape[-1], attentional=a)
     state = gru_step(_beside(embedded, attentional), state, parameters)
-    scores = general_scores(
-        state[..., None, :], encoder_states, parameters["w_general"]
-    )  # (..., 1, n)
+    query = state[..., None, :]  # (..., 1, h): the state after this step asks
+    scores = general_scores(query, encoder_states, parameters["w_general"])  # (..., 1, n)
     context, weights = _look(scores, encoder_states, key_mask)  # (..., d), (..., n)
-    attentional = np.tanh(
-        _beside(context, state) @ parameters["w_combine"]
-    )  # (..., d + h) -> (..., a)
+    combined = _beside(context, state)  # (..., d + h)
+    attentional = np.tanh(combined @ parameters["w_combine"])  # (..., a)
     return state, attentional, weights
 
 
@@ -389,27 +354,5 @@ def _real(name, array):
     return array if array.dtype.kind == "f" else array.astype(np.float64)
 
 
-def _shapes(parameters):
-    return {name: array.shape for name, array in parameters.items()}
-
-
-def _check_gated(function, gates, x, state, parameters, **same_width):
-    vectors = {"x": x.shape, "state": state.shape} | {
-        name: array.shape for name, array in same_width.items()
-    }
-    step_errors.require_width(function, **vectors)
-    for name, array in same_width.items():
-        step_errors.require_equal_width(function, state=state.shape, **{name: array.shape})
-    step_errors.require_same_batch(
-        function, **{name: shape[:-1] for name, shape in vectors.items()}
-    )
-    step_errors.gated(function, gates, _shapes(parameters), state.shape[-1], x=x.shape[-1])
-
-
-def _check_attending(function, embedded, state, encoder_states, key_mask, **more):
-    vectors = {"embedded": embedded.shape, "state": state.shape} | {
-        name: array.shape for name, array in more.items()
-    }
-    step_errors.require_width(function, **vectors)
-    mask_shape = None if key_mask is None else key_mask.shape
-    step_errors.encoder(function, encoder_states.shape, mask_shape, **vectors)
+def _shapes(arrays):
+    return {name: array.shape for name, array in arrays.items()}
