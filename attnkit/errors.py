@@ -1,7 +1,8 @@
-"""Checks of shapes and numbers that raise errors which teach; both back ends use them, neither is imported here.
+"""Checks of shapes and numbers whose errors teach; used by both back ends, imports neither.
 
-Every message names the argument, says what was expected and what came, and ends with the likely cause.
-The checks take shapes (tuples) and plain numbers, so NumPy arrays and torch tensors share them.
+Every message names the argument, says what was expected and what came, and ends with the likely
+cause. The checks take shapes (tuples) and plain numbers, so NumPy arrays and torch tensors share
+them.
 """
 
 import operator
@@ -37,7 +38,7 @@ def broadcast_shape(*shapes):
 
 
 def check_axes(name, shape, expected):
-    """Refuse a shape with fewer axes than `expected` names, or with other than that many if it names them all.
+    """Refuse a shape with fewer axes than `expected` names, or more where it has no ``...``.
 
     Parameters
     ----------
@@ -46,7 +47,8 @@ def check_axes(name, shape, expected):
     shape : tuple of int
         What came.
     expected : str
-        The shape in words, such as ``"(..., m, d_k)"`` (at least two axes) or ``"(d_q, d_k)"`` (exactly two).
+        The shape in words, such as ``"(..., m, d_k)"`` (at least two axes) or ``"(d_q, d_k)"``
+        (exactly two).
 
     Raises
     ------
@@ -55,18 +57,26 @@ def check_axes(name, shape, expected):
 
     Examples
     --------
-    >>> check_axes("query", (3,), "(..., m, d_k)")
+    >>> check_axes("query", (3,), "(..., m, d_k)")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    ValueError: query needs at least 2 axes, (..., m, d_k), but has shape (3,); is an axis missing? One vector becomes one row with query[None, :]
+    ValueError: query needs at least 2 axes, (..., m, d_k), but has shape (3,); ...
     """
     words = expected.strip("()").replace(" ", "").strip(",").split(",")
     axes = len(words) - ("..." in words)
     if "..." in words and len(shape) < axes:
-        hint = f"is an axis missing? One vector becomes one row with {name}[None, :]" if axes == 2 else "is an axis missing?"
+        hint = (
+            f"is an axis missing? One vector becomes one row with {name}[None, :]"
+            if axes == 2
+            else "is an axis missing?"
+        )
         plural = "axis" if axes == 1 else "axes"
-        raise ValueError(f"{name} needs at least {axes} {plural}, {expected}, but has shape {shape}; {hint}")
+        raise ValueError(
+            f"{name} needs at least {axes} {plural}, {expected}, but has shape {tuple(shape)}; {hint}"
+        )
     if "..." not in words and len(shape) != axes:
-        raise ValueError(f"{name} needs the shape {expected} but has shape {shape}; parameters carry no batch axes")
+        raise ValueError(
+            f"{name} needs the shape {expected} but has shape {tuple(shape)}; parameters carry no batch axes"
+        )
 
 
 def check_leading(**shapes):
@@ -84,12 +94,12 @@ def check_leading(**shapes):
 
     Examples
     --------
-    >>> check_leading(query=(2, 3), key=(2, 4))
+    >>> check_leading(query=(2, 3), key=(2, 4))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    ValueError: the leading axes of query (2, 3) and key (2, 4) do not broadcast; batch and heads must be equal or 1 (is an axis missing or in another place?)
+    ValueError: the leading axes of query (2, 3) and key (2, 4) do not broadcast; ...
     """
     if broadcast_shape(*shapes.values()) is None:
-        listed = " and ".join(f"{name} {shape}" for name, shape in shapes.items())
+        listed = " and ".join(f"{name} {tuple(shape)}" for name, shape in shapes.items())
         raise ValueError(
             f"the leading axes of {listed} do not broadcast; "
             "batch and heads must be equal or 1 (is an axis missing or in another place?)"
@@ -97,12 +107,12 @@ def check_leading(**shapes):
 
 
 def check_dot(query, key):
-    """Refuse shapes of query and key that have no dot product: ``(..., m, d_k)`` and ``(..., n, d_k)``.
+    """Refuse shapes of query and key that have no dot product.
 
     Parameters
     ----------
     query, key : tuple of int
-        The two shapes.
+        Shapes ``(..., m, d_k)`` and ``(..., n, d_k)``.
 
     Raises
     ------
@@ -111,9 +121,9 @@ def check_dot(query, key):
 
     Examples
     --------
-    >>> check_dot((2, 64), (5, 32))
+    >>> check_dot((2, 64), (5, 32))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    ValueError: key has width 32 but query has width 64; dot-product scores need equal widths (additive attention does not)
+    ValueError: key has width 32 but query has width 64; ...
     """
     check_axes("query", query, "(..., m, d_k)")
     check_axes("key", key, "(..., n, d_k)")
@@ -189,17 +199,27 @@ def check_value(scores, value):
 
 
 def check_attention(query, key, value):
-    """Refuse shapes that do not make one lookup: ``(..., m, d_k)``, ``(..., n, d_k)`` and ``(..., n, d_v)``.
+    """Return the shape of the scores, or refuse shapes that do not make one lookup.
 
     Parameters
     ----------
     query, key, value : tuple of int
-        The three shapes.
+        The three shapes: ``(..., m, d_k)``, ``(..., n, d_k)`` and ``(..., n, d_v)``.
+
+    Returns
+    -------
+    tuple of int
+        The shape of the scores, ``(..., m, n)``.
 
     Raises
     ------
     ValueError
         When an axis is missing, widths or lengths differ or the leading axes do not broadcast.
+
+    Examples
+    --------
+    >>> check_attention((8, 1, 2, 64), (3, 5, 64), (3, 5, 7))
+    (8, 3, 2, 5)
     """
     check_dot(query, key)
     check_axes("value", value, "(..., n, d_v)")
@@ -209,10 +229,11 @@ def check_attention(query, key, value):
             "every key needs one value (did key and value come from different sequences?)"
         )
     check_leading(query=query[:-2], key=key[:-2], value=value[:-2])
+    return (*broadcast_shape(query[:-2], key[:-2]), query[-2], key[-2])
 
 
 def check_broadcast(name, shape, scores):
-    """Refuse a mask or bias that does not broadcast against the scores, or would enlarge their last two axes.
+    """Refuse a mask or bias that does not broadcast against scores or enlarges their last axes.
 
     Parameters
     ----------
@@ -230,9 +251,9 @@ def check_broadcast(name, shape, scores):
 
     Examples
     --------
-    >>> check_broadcast("mask", (5, 2), (2, 5))
+    >>> check_broadcast("mask", (5, 2), (2, 5))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    ValueError: mask has shape (5, 2), which does not broadcast against scores of shape (2, 5); queries and keys seem to be swapped
+    ValueError: mask has shape (5, 2), which does not broadcast against scores of shape (2, 5); ...
     """
     if _keeps_last_axes(shape, scores, 2):
         return
@@ -241,7 +262,9 @@ def check_broadcast(name, shape, scores):
         cause = "over split heads a mask without a heads axis goes in as mask[:, None]"
     elif len(shape) >= 2 and len(scores) >= 2 and shape[-2:] == (scores[-1], scores[-2]):
         cause = "queries and keys seem to be swapped"
-    raise ValueError(f"{name} has shape {shape}, which does not broadcast against scores of shape {scores}; {cause}")
+    raise ValueError(
+        f"{name} has shape {tuple(shape)}, which does not broadcast against scores of shape {tuple(scores)}; {cause}"
+    )
 
 
 def check_per_query(name, shape, scores):
@@ -263,13 +286,13 @@ def check_per_query(name, shape, scores):
 
     Examples
     --------
-    >>> check_per_query("centre", (5,), (2, 5))
+    >>> check_per_query("centre", (5,), (2, 5))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    ValueError: centre has shape (5,) but scores of shape (2, 5) have the queries (2,); one number for each query is needed
+    ValueError: centre has shape (5,) but scores of shape (2, 5) have the queries (2,); ...
     """
     if not _keeps_last_axes(shape, scores[:-1], 1):
         raise ValueError(
-            f"{name} has shape {shape} but scores of shape {scores} have the queries {scores[:-1]}; "
+            f"{name} has shape {tuple(shape)} but scores of shape {tuple(scores)} have the queries {tuple(scores[:-1])}; "
             "one number for each query is needed"
         )
 
@@ -288,7 +311,7 @@ def check_masks(shapes):
         When they do not broadcast.
     """
     if broadcast_shape(*shapes) is None:
-        listed = " and ".join(map(str, shapes))
+        listed = " and ".join(str(tuple(shape)) for shape in shapes)
         raise ValueError(
             f"masks of shapes {listed} do not broadcast; the last two axes of a mask are queries and keys, "
             "each of full size or 1 (a key mask (B, n) needs its query axis: key_mask[:, None, :])"
@@ -357,7 +380,9 @@ def check_axis(name, shape, axis):
     """
     axis = check_size("axis", axis, minimum=-(10**9))
     if not -len(shape) <= axis < len(shape):
-        raise ValueError(f"{name} has shape {shape} and no axis {axis}; axes count from 0, or from the end with -1")
+        raise ValueError(
+            f"{name} has shape {tuple(shape)} and no axis {axis}; axes count from 0, or from the end with -1"
+        )
 
 
 def check_choice(name, choice, choices):
@@ -409,7 +434,9 @@ def check_positive(name, number, reason):
     try:
         fits = 0 < number < float("inf")
     except TypeError:
-        raise TypeError(f"{name} must be a real number but is {number!r} of type {type(number).__name__}") from None
+        raise TypeError(
+            f"{name} must be a real number but is {number!r} of type {type(number).__name__}"
+        ) from None
     if not fits:
         raise ValueError(f"{name} must be above 0 and finite but is {number}; {reason}")
 
@@ -435,11 +462,11 @@ def refuse_type(name, kind, expected, cause):
 
     Examples
     --------
-    >>> refuse_type("query", "complex128", "real numbers", "softmax orders its scores, complex numbers have no order")
+    >>> refuse_type("mask", "int64", "boolean", "a 0/1 mask becomes one with mask == 1")
     Traceback (most recent call last):
-    TypeError: query must hold real numbers but is complex128; softmax orders its scores, complex numbers have no order
+    TypeError: mask must be boolean but is int64; a 0/1 mask becomes one with mask == 1
     """
-    raise TypeError(f"{name} must hold {expected} but is {kind}; {cause}")
+    raise TypeError(f"{name} must be {expected} but is {kind}; {cause}")
 
 
 def refuse_uniform(lowest, highest):
@@ -460,13 +487,40 @@ def refuse_uniform(lowest, highest):
     )
 
 
+def refuse_lengths(lowest, highest, n):
+    """Raise the ValueError for sequence lengths that do not fit the padded length.
+
+    Parameters
+    ----------
+    lowest, highest : int
+        The range of what came.
+    n : int
+        The padded length.
+
+    Raises
+    ------
+    ValueError
+        Always.
+    """
+    raise ValueError(
+        f"lengths must lie between 0 and n = {n} but reach from {lowest} to {highest}; "
+        "n is the padded length, at least that of the longest sequence"
+    )
+
+
 NOT_BOOLEAN = (
     "True means may attend. An additive mask (0 and -inf) goes into bias=, "
     "a mask whose True means drop through from_drop_mask, a 0/1 mask through mask == 1"
 )
-BOOLEAN_BIAS = "a boolean belongs into mask=, which says who may attend; a bias is added to the scores"
+BOOLEAN_BIAS = (
+    "a boolean belongs into mask=, which says who may attend; a bias is added to the scores"
+)
 COMPLEX = "scores are compared in size, which complex numbers cannot be; take their real part or their modulus first"
+NO_INFINITY = "only floats have the -inf that masks a score"
 NOT_LENGTHS = "a length counts keys (a boolean mask of real tokens has the lengths mask.sum(-1))"
+NO_TENSOR = (
+    "attnkit.torch takes tensors (torch.as_tensor makes one); attnkit.numpy takes arrays and lists"
+)
 NO_NUMBERS = "lists must be rectangular and hold numbers only"
 
 
@@ -483,5 +537,11 @@ def _check_parameter(name, shape, **sizes):
     check_axes(name, shape, names)
     if shape != expected:
         transposed = shape == expected[::-1]
-        cause = "it is transposed (nn.Linear stores the transpose)" if transposed else "weights multiply from the right"
-        raise ValueError(f"{name} has shape {shape} but {names} is {expected} here; {cause}: x @ {name}")
+        cause = (
+            "it is transposed (nn.Linear stores the transpose)"
+            if transposed
+            else "weights multiply from the right"
+        )
+        raise ValueError(
+            f"{name} has shape {tuple(shape)} but {names} is {expected} here; {cause}: x @ {name}"
+        )

@@ -1,8 +1,15 @@
-"""Attention itself: weights over keys, and with them a weighted sum of values; soft, hard and local."""
+"""Attention itself: weights over keys, then a weighted sum of values; soft, hard and local."""
 
 import numpy as np
 
-from ..errors import check_attention, check_axes, check_broadcast, check_per_query, check_positive, check_value
+from ..errors import (
+    check_attention,
+    check_axes,
+    check_broadcast,
+    check_per_query,
+    check_positive,
+    check_value,
+)
 from ._arrays import as_mask, as_uniform, floating
 from .masks import causal_mask, combine_masks
 from .scores import scaled_dot_scores
@@ -13,7 +20,7 @@ __all__ = ["attend", "hard_attention", "local_p_weights", "scaled_dot_product_at
 
 @floating("scores", "value")
 def attend(scores, value, mask=None, *, return_weights=False):
-    """Look values up softly: softmax over the scores of each query, then the weighted sum of the values.
+    """Look values up softly: softmax of each query's scores, then the weighted sum of values.
 
     Any score function goes in. A masked value has no influence, even if it is NaN or infinite.
 
@@ -44,8 +51,8 @@ def attend(scores, value, mask=None, *, return_weights=False):
 
     References
     ----------
-    Bahdanau, Cho and Bengio (2015), "Neural Machine Translation by Jointly Learning to Align and Translate",
-    section 3.1.
+    Bahdanau, Cho and Bengio (2015), "Neural Machine Translation by Jointly Learning to
+    Align and Translate", section 3.1.
 
     Examples
     --------
@@ -88,7 +95,8 @@ def scaled_dot_product_attention(
     Returns
     -------
     output : numpy.ndarray, shape (..., m, d_v)
-        The weighted sums, in the widest float dtype given; 0 where a query has nothing to attend to.
+        The weighted sums, in the widest float dtype given; 0 where a query has nothing to attend
+        to.
     weights : numpy.ndarray, shape (..., m, n)
         Only with ``return_weights=True``.
 
@@ -110,21 +118,21 @@ def scaled_dot_product_attention(
     array([[1.],
            [2.]])
     """
-    check_attention(query.shape, key.shape, value.shape)
-    scores = scaled_dot_scores(query, key, scale)  # (..., m, n)
-    mask = as_mask(mask, scores.shape)
-    if bias is not None:
-        check_broadcast("bias", bias.shape, scores.shape)
-        scores = scores + bias  # (..., m, n)
-        mask = combine_masks(mask, bias != -np.inf)
+    shape = check_attention(query.shape, key.shape, value.shape)
+    mask = as_mask(mask, shape)
     if causal:
-        mask = combine_masks(mask, causal_mask(*scores.shape[-2:]))  # (..., m, n)
+        mask = combine_masks(mask, causal_mask(*shape[-2:]))  # (..., m, n)
+    scores = scaled_dot_scores(query, key, scale)  # (..., m, n)
+    if bias is not None:
+        check_broadcast("bias", bias.shape, shape)
+        mask = combine_masks(mask, bias != -np.inf)
+        scores = scores + bias  # (..., m, n)
     return attend(scores, value, mask, return_weights=return_weights)
 
 
 @floating("scores", "value")
 def hard_attention(scores, value, mask=None, *, uniform=None, return_weights=False):
-    """Look one value up for each query: the best key's, or one drawn with the probabilities of softmax.
+    """Look up one value for each query: the best key's, or one drawn by softmax.
 
     Parameters
     ----------
@@ -135,8 +143,9 @@ def hard_attention(scores, value, mask=None, *, uniform=None, return_weights=Fal
     mask : array_like of bool, optional
         True means may attend; broadcasts against scores.
     uniform : array_like, shape (..., m), optional
-        One number in [0, 1) for each query: the first key is taken at which the sum of the weights so far exceeds
-        it (the inverse distribution function). Without them the best key is taken, of equal ones the first.
+        One number in [0, 1) for each query: the first key is taken at which the sum of the weights
+        so far exceeds it (the inverse distribution function). Without them the best key is taken,
+        of equal ones the first.
     return_weights : bool
         Return the weights too.
 
@@ -150,13 +159,15 @@ def hard_attention(scores, value, mask=None, *, uniform=None, return_weights=Fal
     Raises
     ------
     ValueError
-        When scores and value differ in the number of keys, shapes do not broadcast, or uniform leaves [0, 1].
+        When scores and value differ in the number of keys, shapes do not broadcast, or uniform
+        leaves [0, 1].
     TypeError
         When mask is not boolean, or an argument is complex or holds no numbers.
 
     References
     ----------
-    Xu et al. (2015), "Show, Attend and Tell: Neural Image Caption Generation with Visual Attention", section 4.1.
+    Xu et al. (2015), "Show, Attend and Tell: Neural Image Caption Generation with
+    Visual Attention", section 4.1.
 
     Examples
     --------
@@ -167,27 +178,25 @@ def hard_attention(scores, value, mask=None, *, uniform=None, return_weights=Fal
            [20.]])
     """
     check_value(scores.shape, value.shape)
+    if scores.shape[-1] == 0:  # no key, no choice: the soft lookup gives the same nothing
+        return attend(scores, value, mask, return_weights=return_weights)
     soft = masked_softmax(scores, mask)  # (..., m, n)
-    if soft.shape[-1] == 0:
-        chosen = soft > 0  # no key, no choice
+    if uniform is None:
+        key = _best_key(scores, soft)  # (..., m)
     else:
-        if uniform is None:
-            best = np.argmax(np.where(soft > 0, scores, -np.inf), -1)  # (..., m)
-        else:
-            cumulative = np.cumsum(soft, -1)  # (..., m, n)
-            passed = cumulative > as_uniform(uniform, soft.shape)[..., None]
-            best = np.argmax(passed | (cumulative == cumulative[..., -1:]), -1)  # rounding may leave the sum below 1
-        chosen = (np.arange(soft.shape[-1]) == best[..., None]) & (soft > 0)  # (..., m, n), none in an empty row
-    weights = np.where(np.isnan(soft), soft, chosen)  # a NaN among the scores stays visible
+        key = _drawn_key(soft, as_uniform(uniform, soft.shape))  # (..., m)
+    one_hot = np.arange(soft.shape[-1]) == key[..., None]  # (..., m, n)
+    weights = np.where(np.isnan(soft), soft, one_hot & (soft > 0))  # an empty row stays empty
     output = _weighted_sum(weights, value)  # (..., m, d_v)
     return (output, weights) if return_weights else output
 
 
 @floating("scores", "centre")
 def local_p_weights(scores, centre, window, *, mask=None):
-    """Weigh the keys near a predicted centre: softmax inside the window, times a bell curve (Luong's local-p).
+    """Weigh the keys near a predicted centre: softmax inside a window, times a bell curve.
 
-    As in the paper the product is not normalised again, so that rows do not sum to one.
+    This is local-p, the predictive one of Luong's two local forms. As in the paper the product is
+    not normalised again, so that rows do not sum to one.
 
     Parameters
     ----------
@@ -196,7 +205,8 @@ def local_p_weights(scores, centre, window, *, mask=None):
     centre : array_like, shape (..., m)
         For each query a position among the keys, counted from 0; any real number.
     window : float
-        Keys with ``|j - centre| <= window`` take part; the bell curve has the standard deviation ``window / 2``.
+        Keys with ``|j - centre| <= window`` take part; the bell curve has the standard deviation
+        ``window / 2``.
     mask : array_like of bool, optional
         True means may attend; broadcasts against scores.
 
@@ -214,8 +224,8 @@ def local_p_weights(scores, centre, window, *, mask=None):
 
     References
     ----------
-    Luong, Pham and Manning (2015), "Effective Approaches to Attention-based Neural Machine Translation", section 3.2,
-    equation 10.
+    Luong, Pham and Manning (2015), "Effective Approaches to Attention-based Neural Machine
+    Translation", section 3.2, equation 10.
 
     Examples
     --------
@@ -231,13 +241,32 @@ def local_p_weights(scores, centre, window, *, mask=None):
     return masked_softmax(scores, inside) * bell
 
 
+def _best_key(scores, soft):
+    """Return the first key with the highest score among those that have weight."""
+    return np.argmax(np.where(soft > 0, scores, -np.inf), -1)  # (..., m)
+
+
+def _drawn_key(soft, uniform):
+    """Return the first key at which the weights so far exceed the uniform number."""
+    so_far = np.cumsum(soft, -1)  # (..., m, n)
+    exceeds = so_far > uniform[..., None]  # (..., m, n)
+    is_last = (
+        so_far == so_far[..., -1:]
+    )  # where rounding leaves the sum below 1, the last key stands in
+    return np.argmax(exceeds | is_last, -1)  # (..., m)
+
+
 def _weighted_sum(weights, value):
-    """Return ``weights @ value`` in which a weight of 0 silences its value, even NaN and infinity."""
+    """Return ``weights @ value``; a weight of 0 silences its value, even NaN and infinity."""
     finite = np.isfinite(value)  # (..., n, d_v)
     if finite.all():
         return weights @ value  # (..., m, d_v)
     output = weights @ np.where(finite, value, 0)  # (..., m, d_v)
     seen = (weights != 0).astype(value.dtype)  # (..., m, n)
-    for bad, found in ((np.nan, np.isnan(value)), (np.inf, value == np.inf), (-np.inf, value == -np.inf)):
+    for bad, found in (
+        (np.nan, np.isnan(value)),
+        (np.inf, value == np.inf),
+        (-np.inf, value == -np.inf),
+    ):
         output = np.where(seen @ found > 0, output + bad, output)  # what a query does see, it shows
     return output

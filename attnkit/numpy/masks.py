@@ -1,8 +1,10 @@
 """Masks: who may attend to whom. Boolean, True means may attend, broadcast against (..., m, n).
 
-Query ``i`` of ``m`` stands at position ``i + n - m``, so that the last query meets the last key; only
-`local_m_mask` and ``causal_mask(..., align="start")`` count queries from the start.
+Query ``i`` of ``m`` stands at position ``i + n - m``, so that the last query meets the last key;
+only `local_m_mask` and ``causal_mask(..., align="start")`` count queries from the start.
 """
+
+import functools
 
 import numpy as np
 
@@ -24,7 +26,7 @@ __all__ = [
 
 
 def padding_mask(lengths, n):
-    """Let every query see the first `lengths` keys of its sequence, and none of the padding behind them.
+    """Let every query see the first `lengths` keys of its sequence, and no padding.
 
     Parameters
     ----------
@@ -57,9 +59,9 @@ def padding_mask(lengths, n):
     if lengths.size == 0:
         lengths = lengths.astype(int)  # an empty list has no integer dtype of its own
     if lengths.dtype.kind not in "iu":
-        errors.refuse_type("lengths", lengths.dtype, "whole numbers", errors.NOT_LENGTHS)
+        errors.refuse_type("lengths", lengths.dtype, "integers", errors.NOT_LENGTHS)
     if np.any((lengths < 0) | (lengths > n)):
-        raise ValueError(f"lengths must lie between 0 and n = {n} but reach from {lengths.min()} to {lengths.max()}")
+        errors.refuse_lengths(lengths.min(), lengths.max(), n)
     return np.arange(n) < lengths[..., None, None]  # (B, 1, n)
 
 
@@ -102,7 +104,7 @@ def causal_mask(m, n, *, align="end"):
 
 
 def local_mask(m, n, window, *, causal=False):
-    """Let each query see the keys at most `window` positions away: ``2 * window + 1`` keys with its own.
+    """Let each query see the keys at most `window` away: ``2 * window + 1`` with its own.
 
     Parameters
     ----------
@@ -196,7 +198,8 @@ def global_mask(m, n, n_global):
     Returns
     -------
     numpy.ndarray of bool, shape (m, n)
-        True where the key or the query is global. Meant for a union: ``local_mask(...) | global_mask(...)``.
+        True where the key or the query is global. Meant for a union: ``local_mask(...) |
+        global_mask(...)``.
 
     Raises
     ------
@@ -218,7 +221,8 @@ def global_mask(m, n, n_global):
     """
     n_global = check_size("n_global", n_global)
     query, key = _positions(m, n)
-    sees_all = (0 <= query) & (query < n_global)  # (m, 1); if m > n, queries before position 0 are not global
+    # If m > n, the queries before position 0 are not among the first positions.
+    sees_all = (query >= 0) & (query < n_global)  # (m, 1)
     return sees_all | (key < n_global)  # (m, n)
 
 
@@ -248,12 +252,11 @@ def combine_masks(*masks):
     array([[ True, False, False],
            [ True, False,  True]])
     """
-    masks = [boolean_array(f"mask {place}", mask) for place, mask in enumerate(masks) if mask is not None]
+    masks = [
+        boolean_array(f"mask {place}", mask) for place, mask in enumerate(masks) if mask is not None
+    ]
     errors.check_masks([mask.shape for mask in masks])
-    combined = None
-    for mask in masks:
-        combined = mask.copy() if combined is None else combined & mask  # (..., m, n)
-    return combined
+    return functools.reduce(np.logical_and, masks, True) if masks else None  # (..., m, n)
 
 
 def from_drop_mask(mask):
@@ -262,7 +265,8 @@ def from_drop_mask(mask):
     Parameters
     ----------
     mask : array_like of bool
-        For example the ``key_padding_mask`` or boolean ``attn_mask`` of ``torch.nn.MultiheadAttention``.
+        For example the ``key_padding_mask`` or boolean ``attn_mask`` of
+        ``torch.nn.MultiheadAttention``.
 
     Returns
     -------
@@ -283,7 +287,7 @@ def from_drop_mask(mask):
 
 
 def to_additive(mask, dtype):
-    """Turn a mask into numbers that are added to scores: 0 where attention is allowed, -inf where it is not.
+    """Turn a mask into numbers to add to scores: 0 where it is True, -inf where it is False.
 
     Parameters
     ----------
@@ -309,12 +313,14 @@ def to_additive(mask, dtype):
     """
     mask, dtype = boolean_array("mask", mask), np.dtype(dtype)
     if dtype.kind != "f":
-        raise TypeError(f"dtype must be a float dtype but is {dtype}; only floats have the -inf that masks a score")
+        errors.refuse_type("dtype", dtype, "a float dtype", errors.NO_INFINITY)
     return np.where(mask, 0.0, -np.inf).astype(dtype)
 
 
 def local_m_mask(m, n, window):
-    """Let query i see the keys at most `window` away from key i, both counted from the start (Luong's local-m).
+    """Let query i see the keys at most `window` away from key i, counted from the start.
+
+    This is local-m, the monotonic one of Luong's two local forms.
 
     Parameters
     ----------
@@ -337,7 +343,8 @@ def local_m_mask(m, n, window):
 
     References
     ----------
-    Luong, Pham and Manning (2015), "Effective Approaches to Attention-based Neural Machine Translation", section 3.2.
+    Luong, Pham and Manning (2015), "Effective Approaches to Attention-based Neural Machine
+    Translation", section 3.2.
 
     Examples
     --------

@@ -33,7 +33,8 @@ def dot_scores(query, key):
 
     References
     ----------
-    Luong, Pham and Manning (2015), "Effective Approaches to Attention-based Neural Machine Translation", section 3.1.
+    Luong, Pham and Manning (2015), "Effective Approaches to Attention-based Neural Machine
+    Translation", section 3.1.
 
     Examples
     --------
@@ -46,7 +47,9 @@ def dot_scores(query, key):
 
 @floating("query", "key")
 def scaled_dot_scores(query, key, scale=None):
-    """Score each query against each key by their dot product, scaled so that its variance does not grow with the width.
+    """Score each query against each key by their dot product over the root of its width.
+
+    Without the factor the variance of the scores grows with the width, and softmax saturates.
 
     Parameters
     ----------
@@ -105,17 +108,20 @@ def general_scores(query, key, weight):
     Raises
     ------
     ValueError
-        When weight does not fit the widths, an axis is missing, or the leading axes do not broadcast.
+        When weight does not fit the widths, an axis is missing, or the leading axes do not
+        broadcast.
     TypeError
         When an argument is complex or holds no numbers.
 
     References
     ----------
-    Luong, Pham and Manning (2015), "Effective Approaches to Attention-based Neural Machine Translation", section 3.1.
+    Luong, Pham and Manning (2015), "Effective Approaches to Attention-based Neural Machine
+    Translation", section 3.1.
 
     Examples
     --------
-    >>> general_scores([[1.0, 2.0]], [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]], [[1.0, 0.0, 3.0], [2.0, 0.0, 0.0]])
+    >>> query, key = [[1.0, 2.0]], [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
+    >>> general_scores(query, key, [[1.0, 0.0, 3.0], [2.0, 0.0, 0.0]])
     array([[5., 3.]])
     """
     check_general(query.shape, key.shape, weight.shape)
@@ -124,7 +130,7 @@ def general_scores(query, key, weight):
 
 @floating("query", "key", "w_query", "w_key", "v")
 def additive_scores(query, key, w_query, w_key, v):
-    """Score each query against each key by a small network with one hidden layer; the widths may differ.
+    """Score each query against each key by a small network; the widths may differ.
 
     Parameters
     ----------
@@ -142,19 +148,21 @@ def additive_scores(query, key, w_query, w_key, v):
     Returns
     -------
     numpy.ndarray, shape (..., m, n)
-        Entry ``[i, j]`` is ``tanh(query[i] @ w_query + key[j] @ w_key) @ v``, in the widest float dtype given.
+        Entry ``[i, j]`` is ``tanh(query[i] @ w_query + key[j] @ w_key) @ v``, in the widest float
+        dtype given.
 
     Raises
     ------
     ValueError
-        When a parameter does not fit the widths, an axis is missing, or the leading axes do not broadcast.
+        When a parameter does not fit the widths, an axis is missing, or the leading axes do not
+        broadcast.
     TypeError
         When an argument is complex or holds no numbers.
 
     References
     ----------
-    Bahdanau, Cho and Bengio (2015), "Neural Machine Translation by Jointly Learning to Align and Translate",
-    appendix A.1.2.
+    Bahdanau, Cho and Bengio (2015), "Neural Machine Translation by Jointly Learning to
+    Align and Translate", appendix A.1.2.
 
     Examples
     --------

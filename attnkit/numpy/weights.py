@@ -12,8 +12,9 @@ __all__ = ["masked_softmax", "softmax", "softmax_jacobian"]
 def softmax(x, axis=-1):
     """Turn scores into weights that are positive and sum to one.
 
-    A score of -inf counts as masked: its weight is 0, and scores that are all masked have only weights 0, not NaN.
-    +inf counts as the largest finite number: it takes all the weight, and several share it equally. NaN stays NaN.
+    A score of -inf counts as masked: its weight is 0, and scores that are all masked have only
+    weights 0, not NaN. +inf counts as the largest finite number: it takes all the weight, and
+    several share it equally. NaN stays NaN.
 
     Parameters
     ----------
@@ -36,8 +37,8 @@ def softmax(x, axis=-1):
 
     References
     ----------
-    Bridle (1990), "Training Stochastic Model Recognition Algorithms as Networks can Lead to Maximum Mutual
-    Information Estimation of Parameters", section 3.
+    Bridle (1990), "Training Stochastic Model Recognition Algorithms as Networks can
+    Lead to Maximum Mutual Information Estimation of Parameters", section 3.
 
     Examples
     --------
@@ -47,9 +48,14 @@ def softmax(x, axis=-1):
     check_axis("x", x.shape, axis)
     x = np.minimum(x, np.finfo(x.dtype).max)  # +inf becomes the largest number
     highest = np.max(x, axis, keepdims=True, initial=-np.inf)  # (..., 1)
-    exponentials = np.where(x == -np.inf, 0, np.exp(x - highest))  # (..., n), at most 1: no overflow
-    total = np.sum(exponentials, axis, keepdims=True)  # (..., 1), at least 1, or 0 if all are masked
-    return exponentials / np.where(total == 0, 1, total)  # (..., n)
+    masked = x == -np.inf  # (..., n)
+    exponentials = np.where(
+        masked, 0, np.exp(x - highest)
+    )  # (..., n), at most 1: nothing overflows
+    total = np.sum(exponentials, axis, keepdims=True)  # (..., 1)
+    return np.where(
+        masked, 0, exponentials / total
+    )  # (..., n), also where everything is masked: 0, not 0 / 0
 
 
 @floating("scores")
@@ -68,7 +74,8 @@ def masked_softmax(scores, mask=None, axis=-1):
     Returns
     -------
     numpy.ndarray, shape (..., m, n)
-        The weights, in the dtype of scores; masked positions 0, a row with nothing to attend to all 0.
+        The weights, in the dtype of scores; masked positions 0, a row with nothing to attend to
+        all 0.
 
     Raises
     ------
@@ -83,7 +90,8 @@ def masked_softmax(scores, mask=None, axis=-1):
 
     Examples
     --------
-    >>> masked_softmax([[1.0, 1.0, 5.0], [1.0, 2.0, 3.0]], [[True, True, False], [False, False, False]])
+    >>> scores, mask = np.ones((2, 3)), [[True, True, False], [False, False, False]]
+    >>> masked_softmax(scores, mask)
     array([[0.5, 0.5, 0. ],
            [0. , 0. , 0. ]])
     """
@@ -96,8 +104,8 @@ def masked_softmax(scores, mask=None, axis=-1):
 def softmax_jacobian(weights):
     """Return how each weight changes with each score, ``d weights[i] / d scores[j]``.
 
-    The derivative of softmax needs only its result: ``diag(weights) - outer(weights, weights)``. A masked position
-    has row and column 0.
+    The derivative of softmax needs only its result: ``diag(weights) - outer(weights, weights)``. A
+    masked position has row and column 0.
 
     Parameters
     ----------
@@ -118,8 +126,8 @@ def softmax_jacobian(weights):
 
     References
     ----------
-    Bridle (1990), "Training Stochastic Model Recognition Algorithms as Networks can Lead to Maximum Mutual
-    Information Estimation of Parameters", section 3.
+    Bridle (1990), "Training Stochastic Model Recognition Algorithms as Networks can
+    Lead to Maximum Mutual Information Estimation of Parameters", section 3.
 
     Examples
     --------
