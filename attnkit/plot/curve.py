@@ -167,12 +167,13 @@ def _draw(x, series, dots, legend: Legend, names: Sequence[str], scales: Sequenc
     axes.set_ylabel(legend.tick(names[1], 40))
     axes.grid(color="#d9d9d9", linewidth=0.6)
     axes.set_axisbelow(True)
-    styles = list(zip(COLOURS, DASHES, MARKERS, strict=True))
-    for (name, values), (colour, dashes, marker) in zip(series.items(), styles, strict=False):
-        axes.plot(
+    styles = zip(COLOURS, DASHES, MARKERS, strict=True)
+    handles = []
+    for values in series.values():
+        colour, dashes, marker = next(styles)
+        handles += axes.plot(
             x,
             values,
-            label=legend.tick(name, _NAME_LIMIT),
             color=colour,
             linewidth=1.6,
             linestyle=(0, dashes) if dashes else "-",
@@ -180,16 +181,10 @@ def _draw(x, series, dots, legend: Legend, names: Sequence[str], scales: Sequenc
             markersize=4,
             markevery=max(1, len(x) // 12),
         )
-    for (name, pair), (colour, _, marker) in zip(dots.items(), styles[len(series) :], strict=False):
-        axes.plot(
-            *pair,
-            label=legend.tick(name, _NAME_LIMIT),
-            color=colour,
-            linestyle="none",
-            marker=marker,
-            markersize=3,
-            alpha=0.55,
-            zorder=1,
+    for pair in dots.values():
+        colour, _, marker = next(styles)
+        handles += axes.plot(
+            *pair, color=colour, linestyle="none", marker=marker, markersize=3, alpha=0.55, zorder=1
         )
     # Matplotlib writes logarithmic ticks as formulas, which are switched off here.
     for axis, scale in zip((axes.xaxis, axes.yaxis), scales, strict=True):
@@ -199,9 +194,14 @@ def _draw(x, series, dots, legend: Legend, names: Sequence[str], scales: Sequenc
     if scales[0] == "log" and 1 < len(x) <= 12:
         axes.set_xticks(x, [f"{value:g}" for value in x], fontsize=9 if len(x) < 9 else 7.8)
         axes.xaxis.set_minor_locator(NullLocator())
-    if len(series) + len(dots) > 1:
+    if len(handles) > 1:
         # Under the axes, so that nothing is covered and a phone needs no extra width.
         axes.legend(
-            loc="upper left", bbox_to_anchor=(0, -44 / 225), borderaxespad=0, handlelength=3.4
+            handles,
+            legend.ticks([*series, *dots], _NAME_LIMIT),
+            loc="upper left",
+            bbox_to_anchor=(0, -44 / 225),
+            borderaxespad=0,
+            handlelength=3.4,
         )
     return figure

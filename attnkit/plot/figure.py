@@ -11,7 +11,7 @@ import matplotlib
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-from .labels import font_families
+from .labels import font_families, visible
 
 PIXEL = 1 / 96  # inches in one CSS pixel
 FONT_PIXELS = 12
@@ -106,9 +106,9 @@ class Plot:
         # Only a figure wider than a phone scrolls; what scrolls must be reachable by keyboard.
         scroll = ' tabindex="0" role="group" aria-label="Wide figure, scrolls sideways"'
         parts = ['<figure class="attnkit-plot" style="margin:1em 0">']
-        if self._title is not None:
+        if self._title:
             parts.append(
-                f'<figcaption style="margin:0 0 .4em;text-align:left">{escape(self._title)}'
+                f'<figcaption style="margin:0 0 .4em;text-align:left">{escape(visible(self._title))}'
                 "</figcaption>"
             )
         parts.append(f'<div style="overflow-x:auto"{scroll if width > 420 else ""}>{image}</div>')

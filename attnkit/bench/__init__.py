@@ -1,0 +1,15 @@
+"""Measuring: time as ratios, peak memory, and what a recorded result must say about its origin."""
+
+from .memory import PeakMemory, peak_memory
+from .origin import provenance, write_record
+from .timing import Comparison, Cost, compare
+
+__all__ = [
+    "Comparison",
+    "Cost",
+    "PeakMemory",
+    "compare",
+    "peak_memory",
+    "provenance",
+    "write_record",
+]
