@@ -1,0 +1,71 @@
+"""Where a course folder is and which assignments it holds; nothing here opens a notebook."""
+
+from pathlib import Path
+
+__all__ = ["MANIFEST", "CourseError", "assignment_named", "assignments", "course_root", "shown"]
+
+MANIFEST = "released.json"
+"""File in `exercises/` that records the digest of every released file."""
+
+
+class CourseError(Exception):
+    """Something a person can put right; the text is one sentence that says what and how."""
+
+
+def course_root(start: Path | None = None) -> Path:
+    """Find the course folder that `start` (default: the working directory) lies in.
+
+    The search goes upwards, so commands work from `work/` too. Where it finds nothing, the folder
+    that this package lies in is taken, if it is a course.
+
+    Raises
+    ------
+    CourseError
+        If neither is a course folder.
+    """
+    here = (start or Path.cwd()).resolve()
+    for folder in (here, *here.parents, Path(__file__).resolve().parent.parent):
+        if _is_course(folder):
+            return folder
+    raise CourseError(
+        f"{here} does not lie in a course folder (one with exercises/{MANIFEST}): "
+        "change into the folder of the course and type the command again."
+    )
+
+
+def _is_course(folder: Path) -> bool:
+    released = folder / "exercises" / MANIFEST
+    # Before the first release there is no manifest yet, but there are sources and a configuration.
+    to_be_built = (folder / "solutions").is_dir() and (folder / "nbgrader_config.py").is_file()
+    return released.is_file() or to_be_built
+
+
+def assignments(root: Path) -> tuple[str, ...]:
+    """Name the assignments released in `exercises/`, in the order of their chapters."""
+    found = (root / "exercises").glob("[0-9][0-9]_*/*.ipynb")
+    return tuple(sorted(path.stem for path in found if path.stem == path.parent.name))
+
+
+def assignment_named(root: Path, name: str) -> str:
+    """Return the released assignment that `name` means: `03_scores`, `03` or `3`.
+
+    Raises
+    ------
+    CourseError
+        If there is no such assignment; the sentence lists those there are.
+    """
+    known = assignments(root)
+    number = name.zfill(2) if name.isdecimal() else None
+    for assignment in known:
+        if name == assignment or number == assignment.partition("_")[0]:
+            return assignment
+    listed = ", ".join(known) if known else "none; `make exercises` builds them"
+    raise CourseError(f"There is no assignment {name!r}; there are: {listed}.")
+
+
+def shown(path: Path) -> str:
+    """Write a path as a person would type it here: relative where it lies below the working folder."""
+    try:
+        return str(path.resolve().relative_to(Path.cwd().resolve())) or "."
+    except ValueError:
+        return str(path)

@@ -1,0 +1,118 @@
+"""Releasing through nbgrader, and what is refused on the way to `exercises/`."""
+
+import json
+import subprocess
+
+import pytest
+
+from coursekit.authoring.releases import _publish, release
+from coursekit.course import MANIFEST, CourseError, assignments
+
+NOTEBOOK = "90_doubling/90_doubling.ipynb"
+OLD, NEW = {NOTEBOOK: b"old\n"}, {NOTEBOOK: b"new\n"}
+
+
+@pytest.fixture
+def exercises(tmp_path):
+    """Return an `exercises/` folder that holds the release OLD."""
+    folder = tmp_path / "exercises"
+    _publish(folder, OLD, check_only=False)
+    return folder
+
+
+def test_nbgrader_releases_and_leaves_nothing_else(course, registry):
+    report = release(course, lookup=registry)
+    assert report.written == [NOTEBOOK, MANIFEST]
+    assert assignments(course) == ("90_doubling",)
+    text = (course / "exercises" / NOTEBOOK).read_text(encoding="utf-8")
+    cells = {cell["id"]: "".join(cell["source"]) for cell in json.loads(text)["cells"]}
+    assert cells["double"].endswith("    raise NotImplementedError()")
+    assert cells["double-test"] == "# Graded with other numbers than those above."
+    assert cells["why"] == "Your answer here."
+    assert text.endswith("}\n")
+    assert not text.endswith("\n\n")
+    # Neither the gradebook of the course nor the working folder is left behind.
+    assert sorted(path.name for path in course.iterdir()) == [
+        "_build",
+        "exercises",
+        "nbgrader_config.py",
+        "solutions",
+    ]
+    assert [path.name for path in (course / "_build").iterdir()] == ["source"]
+
+
+@pytest.mark.slow
+def test_a_second_release_changes_nothing(course, registry):
+    release(course, lookup=registry)
+    before = {path: path.read_bytes() for path in (course / "exercises").rglob("*.*")}
+    report = release(course, lookup=registry)
+    assert not report.changes
+    assert report.unchanged == [NOTEBOOK]
+    assert {path: path.read_bytes() for path in (course / "exercises").rglob("*.*")} == before
+
+
+@pytest.mark.slow
+def test_nbgrader_itself_writes_the_same_bytes(course, registry):
+    """An instructor registers the assignment with `nbgrader generate_assignment --force`."""
+    from coursekit.authoring.nbgrader_command import nbgrader
+
+    release(course, lookup=registry)
+    before = (course / "exercises" / NOTEBOOK).read_bytes()
+    nbgrader(["generate_assignment", "90_doubling", "--force"], course)
+    assert (course / "exercises" / NOTEBOOK).read_bytes() == before
+    assert (course / "gradebook.db").is_file()
+
+
+def test_a_leak_is_not_released(course, registry, monkeypatch):
+    """A release in which the solutions were left standing is refused."""
+
+    def forgetful(arguments, root):
+        folder = next(a.partition("=")[2] for a in arguments if a.startswith("--course-dir="))
+        subprocess.run(["cp", "-r", f"{folder}/source", f"{folder}/release"], check=True)
+
+    monkeypatch.setattr("coursekit.authoring.releases.nbgrader", forgetful)
+    with pytest.raises(CourseError, match=r"Not released: .* shows a hidden test of 90_doubling"):
+        release(course, lookup=registry)
+    assert not (course / "exercises").exists()
+
+
+def test_publishing_replaces_what_was_released_before(exercises):
+    assert _publish(exercises, NEW, check_only=False).written == [NOTEBOOK, MANIFEST]
+    assert (exercises / NOTEBOOK).read_bytes() == b"new\n"
+    assert not _publish(exercises, NEW, check_only=False).changes
+
+
+def test_comparing_leaves_everything_as_it_is(exercises):
+    report = _publish(exercises, NEW, check_only=True)
+    assert report.changes
+    assert (exercises / NOTEBOOK).read_bytes() == b"old\n"
+    assert not _publish(exercises, OLD, check_only=True).changes
+
+
+@pytest.mark.parametrize("check_only", [True, False])
+def test_a_file_changed_by_hand_is_refused(exercises, check_only):
+    (exercises / NOTEBOOK).write_bytes(b"mine\n")
+    with pytest.raises(CourseError, match=r"changed or added by hand.*solutions/90_doubling\.py"):
+        _publish(exercises, NEW, check_only=check_only)
+    assert (exercises / NOTEBOOK).read_bytes() == b"mine\n"
+
+
+def test_the_same_change_by_hand_and_in_the_source_is_no_conflict(exercises):
+    (exercises / NOTEBOOK).write_bytes(b"new\n")
+    assert _publish(exercises, NEW, check_only=False).unchanged == [NOTEBOOK]
+
+
+def test_a_stray_file_is_refused(exercises):
+    (exercises / "90_doubling" / "answers.txt").write_text("42", encoding="utf-8")
+    with pytest.raises(CourseError, match=r"90_doubling/answers\.txt was changed or added by hand"):
+        _publish(exercises, OLD, check_only=False)
+
+
+def test_an_assignment_without_a_source_is_removed_and_neighbours_stay(exercises):
+    checkpoint = exercises / "90_doubling" / ".ipynb_checkpoints" / "kept.ipynb"
+    checkpoint.parent.mkdir()
+    checkpoint.write_text("{}", encoding="utf-8")
+    report = _publish(exercises, {"91_other/91_other.ipynb": b"x"}, check_only=False)
+    assert report.removed == [NOTEBOOK]
+    assert not (exercises / NOTEBOOK).exists()
+    assert checkpoint.exists()
