@@ -1,0 +1,140 @@
+"""What a learner reads: a report put into words, with the numbers where they are few."""
+
+import textwrap
+from collections.abc import Mapping
+
+import numpy as np
+
+from .compare import largest_difference
+
+__all__ = ["QUESTIONS", "describe", "passed"]
+
+QUESTIONS = {
+    "defined": "Is there an answer?",
+    "ran": "Does it run?",
+    "returned": "Does it return something usable?",
+    "shape": "Question 1 of 5, shape: has the result the right axes and sizes?",
+    "dtype": "Question 2 of 5, dtype: is it the right kind of number?",
+    "finite": "Question 3 of 5, finite: are there no NaNs and no infinities?",
+    "value": "Question 4 of 5, value: are the numbers right?",
+    "law": "Question 5 of 5, law: does it do what any right answer must do?",
+}
+
+FEW_NUMBERS = 24
+WIDTH = 92
+
+
+def passed(report):
+    """The sentence for an answer that passes, with its remarks."""
+    cases = _count(report.n_cases, "case")
+    laws = f" and {_count(report.n_laws, 'law')}" if report.n_laws else ""
+    lines = [f"{report.exercise.identifier}: passed ({cases}{laws})."]
+    lines += [_wrap("Remark: " + remark) for remark in report.remarks]
+    return "\n".join(lines)
+
+
+def describe(report):
+    """The message for an answer that does not pass: question, case, numbers, cause."""
+    exercise = report.exercise
+    failure = next(iter(report.failures.values()))
+    blocks = [f"{_standing(report, failure)}\n{QUESTIONS[failure.finding.question]}"]
+    found = _wrap(failure.finding.sentence)
+    if failure.case_name and failure.request is not None and failure.request.arguments:
+        found = _wrap(f"On {failure.case_name}: {failure.finding.sentence}")
+    blocks.append(found)
+    if numbers := _numbers(failure, exercise):
+        blocks.append(numbers)
+    if report.mistake:
+        blocks.append(
+            f"A known mistake: {report.mistake.name}.\n{_wrap(report.mistake.explanation)}"
+        )
+    if failure.finding.question != "defined":
+        blocks.append(f'More help: hint("{exercise.identifier}", level=1), then 2 and 3.')
+    return "\n\n".join(blocks)
+
+
+def _standing(report, failure):
+    """The first line: how far the answer has come."""
+    exercise, identifier = report.exercise, report.exercise.identifier
+    if failure.part == exercise.parts[0].name:
+        return f"{identifier}: not yet."
+    if failure.finding.code.startswith("changed"):
+        return f"{identifier}: nearly. The results are right, but something else is not."
+    titles = {part.name: part.title for part in exercise.parts}
+    good = " and ".join(titles[name] for name in titles if name not in report.failures)
+    return f"{identifier}: nearly. {good.capitalize()} pass, {titles[failure.part]} do not yet."
+
+
+def _numbers(failure, exercise):
+    """What went in, what was expected, what came: in full if it fits, else the largest difference."""
+    if failure.request is None or failure.expected is None or exercise.judge:
+        return ""
+    question, outcome = failure.finding.question, failure.outcome
+    arguments = failure.request.arguments
+    if exercise.kind == "by hand" and question in {"value", "finite", "dtype"}:
+        # The expected numbers are the answer itself: name the places instead.
+        return _places(failure, exercise)
+    if question not in {"ran", "returned", "shape", "dtype", "finite", "value"}:
+        return ""
+    shown = [_show(name, value) for name, value in arguments.items()]
+    if question in {"finite", "value", "dtype"}:
+        for name, wanted, got in zip(
+            exercise.returns, failure.expected.value, outcome.value, strict=False
+        ):
+            if question == "value" and _close(wanted, got):
+                continue
+            if max(wanted.size, got.size) <= FEW_NUMBERS:
+                shown += [_show(f"expected {name}", wanted), _show(f"your {name}", got)]
+            if question == "value" and wanted.size > 1:
+                size, place = largest_difference(wanted, got)
+                shown.append(
+                    f"largest difference in {name}: {size:.4g} at {list(place)} "
+                    f"(expected {wanted[place]:.6g}, got {got[place]:.6g})"
+                )
+    return textwrap.indent("\n".join(shown), "    ")
+
+
+def _places(failure, exercise):
+    lines = []
+    for name, wanted, got in zip(
+        exercise.returns, failure.expected.value, failure.outcome.value, strict=False
+    ):
+        wrong = np.argwhere(~(np.abs(wanted - got) <= exercise.absolute))
+        if len(wrong):
+            where = ", ".join(str([int(i) for i in place]) for place in wrong)
+            lines.append(f"{name}: not right at {where}" if wanted.ndim else f"{name}: not right")
+    return textwrap.indent("\n".join(lines), "    ")
+
+
+def _close(wanted, got):
+    scale = np.abs(wanted[np.isfinite(wanted)]).max(initial=0.0) or 1.0
+    return largest_difference(wanted, got)[0] <= 1e-9 * scale
+
+
+def _show(name, value):
+    if isinstance(value, Mapping):
+        shapes = ", ".join(f"{key} {np.shape(entry)}" for key, entry in value.items())
+        return f"{name}: {shapes}"
+    if not isinstance(value, np.ndarray):
+        return f"{name}: {value!r}" if isinstance(value, str) else f"{name}: {value}"
+    kind = "" if value.dtype in (np.float64, np.bool_) else f", {value.dtype}"
+    if value.ndim == 0:
+        return f"{name}: {value[()]:.6g}"
+    if value.size > FEW_NUMBERS:
+        return f"{name}: shape {value.shape}{kind}"
+    text = np.array2string(value, precision=4, suppress_small=True, max_line_width=WIDTH - 8)
+    if "\n" not in text and value.ndim == 1:
+        return f"{name}, shape {value.shape}{kind}: {text}"
+    return f"{name}, shape {value.shape}{kind}:\n{textwrap.indent(text, '    ')}"
+
+
+def _wrap(text):
+    """Wrap paragraphs; lines that are indented already are code and stay."""
+    return "\n".join(
+        line if line.startswith("    ") else textwrap.fill(line, WIDTH, break_long_words=False)
+        for line in text.splitlines()
+    )
+
+
+def _count(n, noun):
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

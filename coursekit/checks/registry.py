@@ -1,0 +1,46 @@
+"""All exercises of the course, found by identifier; an assignment is imported when first asked for."""
+
+import difflib
+import functools
+import importlib
+
+__all__ = ["ASSIGNMENTS", "exercise", "exercises"]
+
+ASSIGNMENTS = {
+    "03": "a03_scores",
+}
+"""Chapter number to the folder that holds the exercises of its assignment."""
+
+
+@functools.cache
+def _assignment(number):
+    module = importlib.import_module(f"{__package__}.{ASSIGNMENTS[number]}")
+    return {entry.identifier: entry for entry in module.EXERCISES}
+
+
+def exercises():
+    """All exercises, in the order of the course.
+
+    Returns
+    -------
+    tuple of Exercise
+    """
+    return tuple(entry for number in ASSIGNMENTS for entry in _assignment(number).values())
+
+
+def exercise(identifier):
+    """The exercise of that name, such as "03.scaled_dot_scores".
+
+    Raises
+    ------
+    LookupError
+        If there is none; the text names the nearest.
+    """
+    number = str(identifier).partition(".")[0]
+    if number in ASSIGNMENTS and identifier in _assignment(number):
+        return _assignment(number)[identifier]
+    near = difflib.get_close_matches(str(identifier), [e.identifier for e in exercises()], n=3)
+    known = ", ".join(near) if near else ", ".join(e.identifier for e in exercises())
+    raise LookupError(
+        f"there is no exercise {identifier!r}; {'near' if near else 'known'}: {known}"
+    )
