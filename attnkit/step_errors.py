@@ -242,6 +242,23 @@ def mapping(function: str, parameters: object) -> Mapping[str, object]:
     return parameters
 
 
+def tensor(name: str, is_tensor: bool, kind: str) -> None:
+    """Raise unless an argument of a torch function is a tensor."""
+    if not is_tensor:
+        raise TypeError(f"{name} must be a torch.Tensor, got {kind}; wrap it in torch.as_tensor")
+
+
+def right_padding(is_right: bool, shortest: int) -> None:
+    """Raise unless each row of a source holds at least one token and padding only after the last."""
+    if not is_right:
+        raise ValueError(
+            "source_mask must be True from the first token to the last and False after it: "
+            "pad on the right, a reader that starts in padding begins with noise"
+        )
+    if shortest == 0:
+        raise ValueError("source_mask marks a row without any token; a sentence has at least one")
+
+
 def real(name: str, dtype_is_real: bool, dtype: object) -> None:
     """Raise unless an array holds real numbers."""
     if not dtype_is_real:

@@ -185,7 +185,7 @@ def fit(
     model : Module
         Its parameters are changed in place. It is left in evaluation mode.
     batch_loss : callable
-        ``batch_loss(step) -> loss`` for step 1, 2, …, `n_steps`: draws a batch and returns its loss.
+        ``batch_loss(step) -> loss`` for step 1, 2, …, `n_steps`: draws a batch, returns its loss.
     n_steps : int
         How often the parameters are moved.
     learning_rate : float or callable
@@ -288,8 +288,8 @@ def one_cycle_schedule(step: int, n_steps: int, peak: float) -> float:
 
     Examples
     --------
-    >>> [round(one_cycle_schedule(step, 100, 1.0), 2) for step in (1, 15, 30, 65, 100)]
-    [0.04, 0.5, 1.0, 0.5, 0.0]
+    >>> [round(one_cycle_schedule(step, 100, 1.0), 2) for step in (1, 30, 65, 100)]
+    [0.04, 1.0, 0.5, 0.0]
     """
     if not 1 <= step <= n_steps:
         raise ValueError(f"step must lie between 1 and n_steps = {n_steps}, got {step}")

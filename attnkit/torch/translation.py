@@ -1,0 +1,158 @@
+"""The dates task and the translator together: how chapters 1 and 4 train one and score it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from .training import alignment_accuracy, exact_match, fit, masked_cross_entropy
+
+__all__ = ["TranslationScores", "score_translator", "train_translator", "translation_loss"]
+
+
+@dataclass(frozen=True)
+class TranslationScores:
+    """How good the translations of a split are, and the translations themselves.
+
+    Attributes
+    ----------
+    exact_match : float
+        Share of lists translated without a single wrong token.
+    token_accuracy : float
+        Share of target tokens (end included) that stand in their place.
+    alignment_accuracy : float or None
+        Share of aligned tokens that look most at the source token they translate; None without
+        attention.
+    predicted : Tensor of int64, (N, T)
+        The translations.
+    weights : Tensor, (N, T, S), or None
+        Where each step looked.
+    """
+
+    exact_match: float
+    token_accuracy: float
+    alignment_accuracy: float | None
+    predicted: torch.Tensor
+    weights: torch.Tensor | None
+
+
+def translation_loss(model, source, target, source_mask, target_mask, *, start):
+    """Masked cross-entropy of a batch under teacher forcing.
+
+    The decoder reads the start token and then the *right* previous tokens, whatever it would have
+    written itself, and is asked for the next token at every position.
+
+    Parameters
+    ----------
+    model : Translator
+        Called as ``model(source, read, source_mask)``.
+    source, target : Tensor of int, (B, S) and (B, T)
+        Source and target tokens.
+    source_mask, target_mask : Tensor of bool, (B, S) and (B, T)
+        True where there is a token.
+    start : int
+        The token that opens a target.
+
+    Returns
+    -------
+    Tensor, ()
+    """
+    first = torch.full((len(target), 1), start)
+    read = torch.cat([first, target[:, :-1]], dim=1)  # (B, T): the target, one place later
+    logits, _ = model(source, read, source_mask)  # (B, T, V)
+    return masked_cross_entropy(logits, target, target_mask)
+
+
+def train_translator(
+    model,
+    dates,
+    *,
+    n_steps,
+    batch_size=32,
+    learning_rate=6e-3,
+    seed=0,
+    report=None,
+    report_at=(),
+    label="training",
+):
+    """Train a translator on the training splits of a dates task.
+
+    Each step draws one number of dates, then a batch of lists of that length: all rows are equally
+    long, so no time goes into padding.
+
+    Parameters
+    ----------
+    model : Translator
+        Changed in place.
+    dates : attnkit.tasks.dates.Dates
+        The task.
+    n_steps, batch_size : int
+        How many batches, and lists in each.
+    learning_rate : float or callable
+        See `fit`.
+    seed : int
+        Decides which lists are drawn.
+    report, report_at, label
+        See `fit`.
+
+    Returns
+    -------
+    History
+    """
+    generator = np.random.default_rng(seed)
+    splits = [_tensors(split) for split in dates.train.values()]
+    start = dates.target_vocabulary.start
+
+    def batch_loss(step):
+        split = splits[generator.integers(len(splits))]
+        rows = torch.from_numpy(generator.integers(len(split[0]), size=batch_size))
+        return translation_loss(model, *(tensor[rows] for tensor in split), start=start)
+
+    return fit(
+        model,
+        batch_loss,
+        n_steps=n_steps,
+        learning_rate=learning_rate,
+        report=report,
+        report_at=report_at,
+        label=label,
+    )
+
+
+def score_translator(model, split, vocabulary):
+    """Translate a split greedily and compare with what is right.
+
+    Parameters
+    ----------
+    model : Translator
+        Called through `translate`.
+    split : attnkit.tasks.dates.Split
+        What to translate.
+    vocabulary : attnkit.tasks.dates.Vocabulary
+        The target vocabulary.
+
+    Returns
+    -------
+    TranslationScores
+    """
+    source, target, source_mask, target_mask = _tensors(split)
+    predicted, weights = model.translate(
+        source,
+        source_mask,
+        start=vocabulary.start,
+        end=vocabulary.end,
+        max_length=target.shape[1],
+    )
+    alignment = torch.from_numpy(split.alignment)
+    return TranslationScores(
+        exact_match=exact_match(predicted, target, target_mask),
+        token_accuracy=(predicted == target)[target_mask].double().mean().item(),
+        alignment_accuracy=None if weights is None else alignment_accuracy(weights, alignment),
+        predicted=predicted,
+        weights=weights,
+    )
+
+
+def _tensors(split):
+    arrays = (split.source, split.target, split.source_mask, split.target_mask)
+    return [torch.from_numpy(array) for array in arrays]
