@@ -106,16 +106,20 @@ def check_leading(**shapes):
         )
 
 
-def check_dot(query, key):
+def check_dot(query, key, scale=None):
     """Refuse shapes of query and key that have no dot product.
 
     Parameters
     ----------
     query, key : tuple of int
         Shapes ``(..., m, d_k)`` and ``(..., n, d_k)``.
+    scale : float, optional
+        The factor of the scores.
 
     Raises
     ------
+    TypeError
+        When scale is not a real number.
     ValueError
         When an axis is missing, the widths differ or the leading axes do not broadcast.
 
@@ -133,6 +137,8 @@ def check_dot(query, key):
             "dot-product scores need equal widths (additive attention does not)"
         )
     check_leading(query=query[:-2], key=key[:-2])
+    if scale is not None:
+        check_real("scale", scale)
 
 
 def check_general(query, key, weight):
@@ -412,6 +418,37 @@ def check_choice(name, choice, choices):
         raise ValueError(f"{name} must be {' or '.join(map(repr, choices))} but is {choice!r}")
 
 
+def check_real(name, number):
+    """Refuse what is not a real number.
+
+    Parameters
+    ----------
+    name : str
+        The argument.
+    number : float or scalar of a back end
+        What came.
+
+    Raises
+    ------
+    TypeError
+        When it is complex, text, a list or the like.
+
+    Examples
+    --------
+    >>> check_real("scale", "sqrt")
+    Traceback (most recent call last):
+    TypeError: scale must be a real number but is 'sqrt' of type str
+    """
+    if (
+        isinstance(number, str | complex | list | tuple | dict)
+        or callable(number)
+        or number is None
+    ):
+        raise TypeError(
+            f"{name} must be a real number but is {number!r} of type {type(number).__name__}"
+        )
+
+
 def check_positive(name, number, reason):
     """Refuse a number that is not above zero and finite.
 
@@ -430,14 +467,15 @@ def check_positive(name, number, reason):
         When it is not a real number.
     ValueError
         When it is zero, negative, infinite or NaN.
+
+    Examples
+    --------
+    >>> check_positive("window", 0, "the bell curve has the width window / 2")
+    Traceback (most recent call last):
+    ValueError: window must be above 0 and finite but is 0; the bell curve has the width window / 2
     """
-    try:
-        fits = 0 < number < float("inf")
-    except TypeError:
-        raise TypeError(
-            f"{name} must be a real number but is {number!r} of type {type(number).__name__}"
-        ) from None
-    if not fits:
+    check_real(name, number)
+    if not 0 < number < float("inf"):
         raise ValueError(f"{name} must be above 0 and finite but is {number}; {reason}")
 
 

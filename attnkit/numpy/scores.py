@@ -81,7 +81,7 @@ def scaled_dot_scores(query, key, scale=None):
     >>> scaled_dot_scores([[1.0, 2.0, 3.0, 4.0]], [[2.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
     array([[1., 2.]])
     """
-    check_dot(query.shape, key.shape)
+    check_dot(query.shape, key.shape, scale)
     if scale is None:
         scale = max(query.shape[-1], 1) ** -0.5  # without any width there is nothing to scale
     return dot_scores(query, key) * scale  # (..., m, n)

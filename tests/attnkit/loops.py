@@ -1,0 +1,172 @@
+"""The specification: every mechanism as plain loops over numbers, to be read rather than run fast.
+
+Nothing here imports the library. Functions take float64 arrays without leading axes; `over_leading`
+carries them to any.
+"""
+
+import math
+
+import numpy as np
+
+
+def over_leading(function, arrays, own_axes):
+    """Apply a function to each item of the broadcast leading axes.
+
+    Parameters
+    ----------
+    function : callable
+        Takes one item of each array.
+    arrays : list of numpy.ndarray or None
+        None is handed on.
+    own_axes : list of int
+        How many of its last axes each array keeps.
+    """
+    leads = [
+        array.shape[: array.ndim - own]
+        for array, own in zip(arrays, own_axes, strict=True)
+        if array is not None
+    ]
+    lead = np.broadcast_shapes(*leads)
+    full = [
+        None if array is None else np.broadcast_to(array, lead + array.shape[array.ndim - own :])
+        for array, own in zip(arrays, own_axes, strict=True)
+    ]
+    results = [
+        function(*(None if array is None else array[index] for array in full))
+        for index in np.ndindex(lead)
+    ]
+    return np.array(results).reshape(lead + results[0].shape)
+
+
+def dot_scores(query, key):
+    m, n = len(query), len(key)
+    scores = np.zeros((m, n))
+    for i in range(m):
+        for j in range(n):
+            for a in range(query.shape[1]):
+                scores[i, j] += query[i, a] * key[j, a]
+    return scores
+
+
+def scaled_dot_scores(query, key):
+    return dot_scores(query, key) / math.sqrt(query.shape[1])
+
+
+def general_scores(query, key, weight):
+    m, n = len(query), len(key)
+    scores = np.zeros((m, n))
+    for i in range(m):
+        for j in range(n):
+            for a in range(query.shape[1]):
+                for b in range(key.shape[1]):
+                    scores[i, j] += query[i, a] * weight[a, b] * key[j, b]
+    return scores
+
+
+def additive_scores(query, key, w_query, w_key, v):
+    m, n = len(query), len(key)
+    scores = np.zeros((m, n))
+    for i in range(m):
+        for j in range(n):
+            for unit in range(len(v)):
+                total = 0.0
+                for a in range(query.shape[1]):
+                    total += query[i, a] * w_query[a, unit]
+                for b in range(key.shape[1]):
+                    total += key[j, b] * w_key[b, unit]
+                scores[i, j] += math.tanh(total) * v[unit]
+    return scores
+
+
+def masked_softmax(scores, mask=None):
+    m, n = scores.shape
+    weights = np.zeros((m, n))
+    for i in range(m):
+        seen = [j for j in range(n) if (mask is None or mask[i, j]) and scores[i, j] != -math.inf]
+        if not seen:
+            continue
+        highest = max(scores[i, j] for j in seen)
+        total = sum(math.exp(scores[i, j] - highest) for j in seen)
+        for j in seen:
+            weights[i, j] = math.exp(scores[i, j] - highest) / total
+    return weights
+
+
+def weighted_sum(weights, value):
+    m, n = weights.shape
+    output = np.zeros((m, value.shape[1]))
+    for i in range(m):
+        for j in range(n):
+            if weights[i, j] != 0:
+                for c in range(value.shape[1]):
+                    output[i, c] += weights[i, j] * value[j, c]
+    return output
+
+
+def attend(scores, value, mask=None):
+    return weighted_sum(masked_softmax(scores, mask), value)
+
+
+def scaled_dot_product_attention(query, key, value, mask=None, bias=None, *, causal=False):
+    m, n = len(query), len(key)
+    scores = scaled_dot_scores(query, key)
+    for i in range(m):
+        for j in range(n):
+            if bias is not None:
+                scores[i, j] += bias[i, j]
+            if causal and j > i + n - m:
+                scores[i, j] = -math.inf
+    return attend(scores, value, mask)
+
+
+def hard_attention(scores, value, mask=None, uniform=None):
+    m, n = scores.shape
+    soft = masked_softmax(scores, mask)
+    chosen = np.zeros((m, n))
+    for i in range(m):
+        seen = [j for j in range(n) if soft[i, j] > 0]
+        if not seen:
+            continue
+        if uniform is None:
+            taken = max(seen, key=lambda j: scores[i, j])
+        else:
+            total, taken = 0.0, seen[-1]
+            for j in seen:
+                total += soft[i, j]
+                if total > uniform[i]:
+                    taken = j
+                    break
+        chosen[i, taken] = 1
+    return weighted_sum(chosen, value)
+
+
+def local_p_weights(scores, centre, mask=None, *, window):
+    m, n = scores.shape
+    near = np.zeros((m, n), bool)
+    for i in range(m):
+        for j in range(n):
+            near[i, j] = abs(j - centre[i]) <= window and (mask is None or mask[i, j])
+    weights = masked_softmax(scores, near)
+    sigma = window / 2
+    for i in range(m):
+        for j in range(n):
+            weights[i, j] *= math.exp(-((j - centre[i]) ** 2) / (2 * sigma**2))
+    return weights
+
+
+def softmax_jacobian(weights):
+    n = len(weights)
+    jacobian = np.zeros((n, n))
+    for i in range(n):
+        for j in range(n):
+            jacobian[i, j] = weights[i] * ((1.0 if i == j else 0.0) - weights[j])
+    return jacobian
+
+
+def mask_from(rule, m, n, *, start=False):
+    """Return the mask of a rule on the positions of query and key."""
+    mask = np.zeros((m, n), bool)
+    for i in range(m):
+        for j in range(n):
+            mask[i, j] = rule(i if start else i + n - m, j)
+    return mask
