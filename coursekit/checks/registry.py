@@ -7,6 +7,7 @@ import importlib
 __all__ = ["ASSIGNMENTS", "exercise", "exercises"]
 
 ASSIGNMENTS = {
+    "02": "a02_soft_lookup",
     "03": "a03_scores",
 }
 """Chapter number to the folder that holds the exercises of its assignment."""
