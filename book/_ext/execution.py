@@ -10,6 +10,7 @@ that a page's figures depend on besides its own cells: the Python version, `cons
 import hashlib
 import os
 import platform
+import shutil
 from pathlib import Path
 
 from sphinx.application import Sphinx
@@ -48,7 +49,13 @@ def choose_cache(app: Sphinx, config: Config) -> None:
         os.environ[variable] = "1"
 
 
+def forget_reports(app: Sphinx) -> None:
+    """Delete what failing pages of an earlier build reported, so that it is not published."""
+    shutil.rmtree(Path(app.outdir, "reports"), ignore_errors=True)
+
+
 def setup(app: Sphinx) -> dict:
     """Choose the cache before MyST-NB reads its settings."""
     app.connect("config-inited", choose_cache)
+    app.connect("builder-inited", forget_reports)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -5,17 +5,26 @@ Formulas are rendered to HTML while the site is built, by KaTeX under node, with
 the build says so and formulas are rendered in the reader's browser, as MathML, by the copy of KaTeX
 that the Python package sphinxcontrib-katex carries; it needs no fonts.
 
+The role ``{zh}`注意力` `` marks Chinese words in English prose.
+
 Repairs, each for a fault seen in sphinx-book-theme 1.3.0: a second search bar, an icon script of
 1.5 MB that draws nothing, source maps, three accessibility faults and a bare start page.
 """
 
 import re
 import shutil
+import socket
+import subprocess
+import time
 from pathlib import Path
 
+from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.util import logging
+from sphinx.util.docutils import SphinxRole
+from sphinx.writers.html5 import HTML5Translator
+from sphinxcontrib import katex
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +54,7 @@ def configure(app: Sphinx, config: Config) -> None:
     if missing is None:
         config.katex_prerender = True
         config.katex_css_path = "katex/katex.min.css"
-        _give_node_time()
+        _make_renderer_patient()
     else:
         logger.info(FALLBACK_SENTENCE.format(missing=missing))
         config.katex_prerender = False
@@ -53,12 +62,37 @@ def configure(app: Sphinx, config: Config) -> None:
         config.katex_options = '{output: "mathml", throwOnError: false}'
 
 
-def _give_node_time() -> None:
-    """Let node take its time on a busy machine; the extension gives up after five seconds."""
-    from sphinxcontrib import katex
+def _make_renderer_patient() -> None:
+    """Let node take its time on a busy machine.
 
-    katex.STARTUP_TIMEOUT = 60.0
-    katex.RENDER_TIMEOUT = 60.0
+    sphinxcontrib-katex 0.9.11 gives up after five seconds, and connects to the renderer's socket as
+    soon as its file exists, which is before anybody listens: now and then a build died of that.
+    """
+    katex.STARTUP_TIMEOUT = katex.RENDER_TIMEOUT = 60.0
+    katex.KaTeXServer.start_server_process = classmethod(_start_renderer)
+
+
+def _start_renderer(
+    cls: type[katex.KaTeXServer], rundir: Path, timeout: float
+) -> tuple[subprocess.Popen, socket.socket]:
+    """Start node with KaTeX, and return it with a socket on which it listens."""
+    address = str(rundir / "katex.sock")
+    process = subprocess.Popen(
+        cls.build_command(socket=address), cwd=rundir, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    deadline = time.monotonic() + timeout
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    while True:
+        try:
+            connection.connect(address)
+            return process, connection
+        except OSError:
+            if process.poll() is not None or time.monotonic() > deadline:
+                connection.close()
+                process.kill()
+                process.communicate()
+                raise cls.timeout_error(timeout) from None
+            time.sleep(0.01)
 
 
 def page_context(app: Sphinx, page: str, template: str, context: dict, doctree: object) -> None:
@@ -90,6 +124,7 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
     if exception or app.builder.format != "html":
         return
     output = Path(app.outdir)
+    _remove_stale_pages(app, output)
     for page in output.rglob("*.html"):
         before = page.read_text(encoding="utf-8")
         after = repair_page(before)
@@ -102,6 +137,16 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
     if icons.is_file():  # icons are drawn by the web font that the page loads anyway
         icons.write_text("", encoding="utf-8")
     _write_start_page(app, output)
+
+
+def _remove_stale_pages(app: Sphinx, output: Path) -> None:
+    """Delete pages of earlier builds that are not in the book any more."""
+    top = Path(app.config.root_doc).parts[0]
+    for page in (output / top).rglob("*.html"):
+        docname = page.relative_to(output).with_suffix("").as_posix()
+        if docname not in app.env.found_docs:
+            page.unlink()
+            (output / "_sources" / f"{docname}.md").unlink(missing_ok=True)
 
 
 def _write_start_page(app: Sphinx, output: Path) -> None:
@@ -120,10 +165,34 @@ def _write_start_page(app: Sphinx, output: Path) -> None:
     )
 
 
+class chinese(nodes.inline):
+    """Chinese words in English prose: screen readers and fonts need to know."""
+
+
+def visit_chinese(self: HTML5Translator, node: chinese) -> None:
+    """Open a span that names its language."""
+    self.body.append('<span lang="zh-Hans">')
+
+
+def depart_chinese(self: HTML5Translator, node: chinese) -> None:
+    """Close the span."""
+    self.body.append("</span>")
+
+
+class ChineseRole(SphinxRole):
+    """The role ``{zh}`…` ``: marks words as Chinese."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        return [chinese(self.rawtext, self.text)], []
+
+
 def setup(app: Sphinx) -> dict:
-    """Register styles, repairs and clean-up."""
+    """Register styles, the role for Chinese words, repairs and clean-up."""
+    app.add_node(chinese, html=(visit_chinese, depart_chinese))
+    app.add_role("zh", ChineseRole())
     app.connect("config-inited", configure)
     app.connect("html-page-context", page_context, priority=900)
     app.connect("build-finished", finish, priority=900)
     app.add_css_file("course.css", priority=900)
+    app.add_css_file("plot.css", priority=901)  # figures of attnkit.plot
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

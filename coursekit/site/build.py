@@ -1,0 +1,257 @@
+"""Builds the website: ``python -m coursekit.site.build`` (``make book``).
+
+Checks what is needed, fetches styles and fonts of formulas if they are missing, and runs Jupyter Book
+in a process of its own, with warnings as errors. Pages are shown with their time as they are executed.
+"""
+
+import argparse
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TextIO
+
+from coursekit.site.vendor import CannotFetch, fetch_katex, katex_is_complete
+
+ROOT = Path(__file__).resolve().parents[2]
+JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"
+KEPT_CACHES = 3
+
+EXECUTING = re.compile(r"(?P<page>\S.*?): Executing notebook")
+EXECUTED = re.compile(r"(?P<page>\S.*?): Executed notebook in (?P<seconds>[\d.]+) seconds")
+REPORT = re.compile(r"Notebook exception traceback saved in: (.+?\.err\.log)")
+COLOUR = re.compile(r"\x1b\[[\d;]*m")
+KERNEL_CHATTER = "[IPKernelApp]"  # how the kernel is connected; no concern of a page
+
+
+class Progress:
+    """Says which page is running, for how long, and what it took.
+
+    To a person the running page's line counts the seconds; in a log each page has one line.
+    """
+
+    def __init__(self, root: Path, stream: TextIO) -> None:
+        self.root = root
+        self.stream = stream
+        self.is_terminal = stream.isatty()
+        self.page: str | None = None
+        self.started = 0.0
+        self.executed: dict[str, float] = {}
+        self._lock = threading.Lock()
+
+    def say(self, text: str) -> None:
+        """Print one line, above the line of the running page."""
+        with self._lock:
+            self._clear()
+            print(text, file=self.stream, flush=True)
+
+    def begin(self, page: str) -> None:
+        """Note that a page starts to run."""
+        with self._lock:
+            self.page, self.started = page, time.monotonic()
+        self.tick()
+
+    def end(self, seconds: float | None) -> None:
+        """Note that the running page has ended; without seconds, that it failed."""
+        with self._lock:
+            page, self.page = self.page, None
+        if page is None:
+            return
+        taken = time.monotonic() - self.started if seconds is None else seconds
+        mark = "failed" if seconds is None else "done"
+        self.executed[page] = taken
+        self.say(f"  {mark:>6} {taken:6.1f} s  {page}")
+
+    def tick(self) -> None:
+        """Count the seconds of the running page, where somebody may be watching."""
+        if not self.is_terminal:
+            return
+        with self._lock:
+            if self.page is not None:
+                elapsed = time.monotonic() - self.started
+                self.stream.write(f"\r\x1b[K running {elapsed:6.1f} s  {self.page}")
+                self.stream.flush()
+
+    def name(self, path: str) -> str:
+        """Return a page's path as a person would type it."""
+        try:
+            return Path(path).resolve().relative_to(self.root).as_posix()
+        except ValueError:
+            return path
+
+    def _clear(self) -> None:
+        if self.is_terminal:
+            self.stream.write("\r\x1b[K")
+
+
+def check_formulas(root: Path, say: Callable[[str], None]) -> None:
+    """Fetch what rendering formulas needs; where that fails, say in one sentence what happens instead."""
+    if shutil.which("node") is None:
+        say(
+            "Node.js was not found, so formulas will be rendered in the reader's browser; "
+            "to render them here, install Node.js 18 or newer (with npm) and build again."
+        )
+        return
+    if katex_is_complete(root / "book" / "vendor"):
+        return
+    say("Fetching the styles and fonts of formulas (npm package katex) …")
+    try:
+        fetch_katex(root)
+    except CannotFetch as error:
+        say(
+            f"They could not be fetched: {error}; formulas will be rendered in the reader's browser. "
+            "To render them here, make npm work (it comes with Node.js 18 or newer) and build again."
+        )
+
+
+def forget_old_caches(caches: Path) -> None:
+    """Keep the most recently used folders of executed pages, and delete the others."""
+    if not caches.is_dir():
+        return
+    folders = [folder for folder in caches.iterdir() if folder.is_dir()]
+    folders.sort(key=lambda folder: folder.stat().st_mtime, reverse=True)
+    for folder in folders[KEPT_CACHES:]:
+        shutil.rmtree(folder)
+
+
+def build(root: Path, *, verbose: bool = False, stream: TextIO | None = None) -> int:
+    """Build the site of the repository at `root` into ``_build/html``.
+
+    Parameters
+    ----------
+    root : Path
+        The folder with `_config.yml` and `_toc.yml`.
+    verbose : bool
+        Whether to pass on everything that Jupyter Book prints.
+    stream : file, optional
+        Where progress goes; standard output if left out.
+
+    Returns
+    -------
+    int
+        0, or what Jupyter Book returned (never 0 if there was a warning).
+    """
+    progress = Progress(root.resolve(), stream or sys.stdout)
+    check_formulas(root, progress.say)
+    started = time.monotonic()
+    progress.say("Building the site; pages whose code or library changed are executed.")
+    command = [sys.executable, "-c", JUPYTER_BOOK, "build", str(root), "-W", "-n", "--keep-going"]
+    with subprocess.Popen(
+        command,
+        cwd=root,
+        env=os.environ | {"PYTHONUNBUFFERED": "1"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        errors="replace",
+        start_new_session=True,
+    ) as process:
+        complaints: list[str] = []
+        threads = [
+            threading.Thread(target=_collect, args=(process.stderr, progress, complaints)),
+            threading.Thread(target=_tick_until_ended, args=(process, progress)),
+        ]
+        for thread in threads:
+            thread.start()
+        try:
+            last = _follow(process.stdout, progress, verbose)
+            process.wait()
+        except KeyboardInterrupt:
+            progress.say("Stopped. Pages that were done stay done.")
+            return 130
+        finally:
+            _end_all(process)
+            for thread in threads:
+                thread.join()
+    forget_old_caches(root / "_build" / ".jupyter_cache")
+    if process.returncode:
+        _explain(progress, complaints or list(last))
+        return process.returncode
+    pages = len(list((root / "_build" / "html" / "book").rglob("*.html")))
+    progress.say(
+        f"The site is in _build/html: {pages} pages, {len(progress.executed)} executed, "
+        f"{time.monotonic() - started:.0f} s. Look at it with `make serve`."
+    )
+    return 0
+
+
+def _end_all(process: subprocess.Popen) -> None:
+    """End the build and whatever it has left running: a kernel, or the renderer of formulas."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGTERM)
+
+
+def _follow(lines: Iterable[str], progress: Progress, verbose: bool) -> deque[str]:
+    """Read what Jupyter Book says about its progress; return the last lines."""
+    last: deque[str] = deque(maxlen=30)
+    for line in (COLOUR.sub("", raw).rstrip() for raw in lines):
+        last.append(line)
+        if verbose:
+            progress.say(line)
+        if match := EXECUTED.match(line):
+            progress.end(float(match["seconds"]))
+        elif match := EXECUTING.match(line):
+            progress.begin(progress.name(match["page"]))
+    return last
+
+
+def _collect(lines: Iterable[str], progress: Progress, complaints: list[str]) -> None:
+    """Read what Jupyter Book complains about; a page that fails is said at once."""
+    for line in (COLOUR.sub("", raw).rstrip() for raw in lines):
+        if not line or line.startswith(KERNEL_CHATTER):
+            continue
+        complaints.append(line)
+        if "Executing notebook failed" in line:
+            progress.end(None)
+
+
+def _tick_until_ended(process: subprocess.Popen, progress: Progress) -> None:
+    while process.poll() is None:
+        progress.tick()
+        time.sleep(0.5)
+
+
+def _explain(progress: Progress, complaints: list[str]) -> None:
+    """Print why the build failed: the complaints, then what each failing page raised."""
+    progress.say("\nThe build failed; every warning counts:\n")
+    for line in complaints:
+        progress.say(f"  {line}")
+    for report in dict.fromkeys(REPORT.findall("\n".join(complaints))):
+        text = COLOUR.sub("", Path(report).read_text(encoding="utf-8")).rstrip()
+        # What precedes is the way through the tools that run pages.
+        text = text[max(text.find("An error occurred while executing"), 0) :]
+        progress.say(f"\n{progress.name(report)}:\n\n{text}")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(prog="python -m coursekit.site.build", description=__doc__)
+    parser.add_argument("--root", type=Path, default=ROOT, help="the repository (default: this one)")
+    parser.add_argument(
+        "--verbose", action="store_true", help="pass on all that Jupyter Book prints"
+    )
+    options = parser.parse_args(arguments)
+    if not (options.root / "_toc.yml").is_file():
+        print(f"There is no _toc.yml in {options.root}, so there is no book to build.", file=sys.stderr)
+        return 2
+    if find_spec("jupyter_book") is None:
+        print(
+            "Jupyter Book is not installed for this Python; `make setup` installs all that is needed.",
+            file=sys.stderr,
+        )
+        return 2
+    return build(options.root, verbose=options.verbose)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
