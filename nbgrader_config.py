@@ -27,7 +27,3 @@ c.ExecutePreprocessor.iopub_timeout = 10
 
 # A deleted test cell is put back: its absence is no reason to lose the marks.
 c.OverwriteCells.add_missing_cells = True
-
-# What an answer cell is released with. NotImplementedError is what the checks know as "not written".
-c.ClearSolutions.code_stub = {"python": "# Your code here.\nraise NotImplementedError()"}
-c.ClearSolutions.text_stub = "Your answer here."

@@ -71,10 +71,8 @@ def read_notebook(path: Path) -> dict:
     try:
         notebook = json.loads(text)
     except json.JSONDecodeError as error:
-        cut = error.pos >= len(text.rstrip()) - 1
-        cause = (
-            "breaks off in the middle" if cut and text.lstrip()[:1] == "{" else "is not a notebook"
-        )
+        cut = text.lstrip().startswith("{") and not text.rstrip().endswith("}")
+        cause = "breaks off in the middle" if cut else "is not a notebook"
         raise CourseError(
             f"{name} {cause} (no JSON at line {error.lineno}): name a file that ends in .ipynb, save "
             "it again in Jupyter, or take a fresh copy with `coursekit fresh`."

@@ -73,14 +73,18 @@ def student_copy(folder: NewFolder) -> None:
     _console().print(Text(f"{count} files are in {shown(folder)}; README.md says how to begin."))
 
 
-def grade_demo() -> None:
+def grade_demo(
+    alone: Annotated[
+        bool, typer.Option("--alone", help="One known mistake a submission: over five minutes.")
+    ] = False,
+) -> None:
     """Grade a simulated class of assignment 03 with plain nbgrader and compare the marks.
 
-    Ends with status 0 if every mark is as declared, known shortfalls included.
+    Every known mistake is handed in, one in each exercise of a submission. Ends with status 0 if every mark is as declared, known shortfalls included.
     """
     from coursekit.simulate.demo import grade_demonstration
 
-    if not grade_demonstration(course_root(), _console()):
+    if not grade_demonstration(course_root(), _console(), together=not alone):
         raise typer.Exit(1)
 
 

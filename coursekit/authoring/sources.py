@@ -19,7 +19,16 @@ from nbformat import NotebookNode
 from coursekit.course import CourseError
 from coursekit.notebooks import grade_id
 
-__all__ = ["SourceError", "build_sources", "defines", "read_source", "regions", "solved", "to_json"]
+__all__ = [
+    "SourceError",
+    "build_sources",
+    "defines",
+    "mark_calls",
+    "read_source",
+    "regions",
+    "solved",
+    "to_json",
+]
 
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -238,7 +247,7 @@ def _problems(file: str, assignment: str, cells: list, lookup: Callable) -> Iter
                 yield f"{place}: a graded cell has points."
                 continue
             calls = list(
-                _mark_calls("\n".join(chain.from_iterable(regions(cell.source, HIDDEN_TESTS))))
+                mark_calls("\n".join(chain.from_iterable(regions(cell.source, HIDDEN_TESTS))))
             )
             if len(calls) != 1:
                 yield f"{place}: a graded cell calls mark() once, in its hidden tests."
@@ -304,7 +313,7 @@ def defines(statement: ast.stmt) -> set[str]:
     return set()
 
 
-def _mark_calls(source: str) -> Iterator[tuple[str, float]]:
+def mark_calls(source: str) -> Iterator[tuple[str, float]]:
     """Yield identifier and points of each call of mark() in a hidden test."""
     try:
         tree = ast.parse(source)

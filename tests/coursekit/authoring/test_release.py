@@ -28,7 +28,7 @@ def test_nbgrader_releases_and_leaves_nothing_else(course, registry):
     cells = {cell["id"]: "".join(cell["source"]) for cell in json.loads(text)["cells"]}
     assert cells["double"].endswith("    raise NotImplementedError()")
     assert cells["double-test"] == "# Graded with other numbers than those above."
-    assert cells["why"] == "Your answer here."
+    assert cells["why"] == "YOUR ANSWER HERE"
     assert text.endswith("}\n")
     assert not text.endswith("\n\n")
     # Neither the gradebook of the course nor the working folder is left behind.

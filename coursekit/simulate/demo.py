@@ -1,0 +1,285 @@
+"""One round of grading with plain nbgrader, as an instructor would run it, and what it gets wrong.
+
+A simulated class is graded in a course folder and a gradebook of its own below `_build/grade_demo/`.
+Every mark is compared with what it should be. Where plain nbgrader is known to be wrong, the wrong
+outcome is declared here and asserted, so that nobody misses the day it goes away.
+"""
+
+import csv
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from coursekit.authoring.nbgrader_command import nbgrader, start_nbgrader
+from coursekit.course import CourseError, assignment_named, shown
+from coursekit.simulate.classroom import Submission, simulated_class, write_class
+
+__all__ = ["SHORTFALLS", "Shortfall", "compare", "grade_demonstration"]
+
+ASSIGNMENT = "03"
+LOG = "nbgrader.log"
+CELL_SECONDS = 10  # the endless loop takes this long in each cell that calls it
+CONFIGURATION = """\
+# The course's own configuration, moved to a folder of its own with short time limits.
+c = get_config()
+load_subconfig("nbgrader_config.py", path={root!r})
+c.CourseDirectory.root = {folder!r}
+c.CourseDirectory.source_directory = "source"
+c.CourseDirectory.release_directory = "release"
+c.ExecutePreprocessor.timeout = {seconds}
+"""
+
+Marks = dict[str, float | None]
+"""Marks by graded cell; None is "not graded", which nbgrader exports as 0."""
+
+
+@dataclass(frozen=True)
+class Shortfall:
+    """Where plain nbgrader is known to be wrong for a kind of submission.
+
+    `outcome` turns the marks deserved and the graded cell concerned into the wrong marks that come.
+    """
+
+    kind: str
+    sentence: str
+    outcome: Callable[[Marks, str], Marks]
+
+
+SHORTFALLS = (
+    Shortfall(
+        "writes to stderr",
+        "A right answer that writes to stderr gets 0 for its cell (jupyter/nbgrader#1904).",
+        lambda deserved, target: deserved | {target: 0.0},
+    ),
+    Shortfall(
+        "duplicated answer cell",
+        "A duplicated answer cell gets no mark at all (exported as 0), and stops the run for "
+        "everybody after it: the class has to be graded again without that learner.",
+        lambda deserved, target: dict.fromkeys(deserved),
+    ),
+)
+EXPORT_SHORTFALL = (
+    "The CSV export quotes nothing: a comma in a name shifts the columns of its row, and a name "
+    "such as =1+1 is a formula to a spreadsheet."
+)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One submission's marks: deserved, obtained, and whether they are as declared."""
+
+    submission: Submission
+    obtained: Marks
+    shortfall: Shortfall | None
+    as_declared: bool
+
+
+def grade_demonstration(root: Path, console: Console, *, together: bool = True) -> bool:
+    """Run the demonstration and print its table; return whether every mark is as declared.
+
+    Parameters
+    ----------
+    together : bool
+        As in `simulated_class`. Alone, the known mistakes of assignment 03 take over five minutes.
+    """
+    assignment = assignment_named(root, ASSIGNMENT)
+    folder = root / "_build" / "grade_demo"
+    if folder.exists():
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True)
+    with console.status("Making up a class …"):
+        submissions = simulated_class(root, assignment, together=together)
+        write_class(submissions, folder)
+    (folder / "nbgrader_config.py").write_text(
+        CONFIGURATION.format(root=str(root), folder=str(folder), seconds=CELL_SECONDS),
+        encoding="utf-8",
+    )
+    shutil.copytree(root / "_build" / "source" / assignment, folder / "source" / assignment)
+    with console.status("Registering the assignment: nbgrader generate_assignment …"):
+        nbgrader(["generate_assignment", assignment], folder)
+
+    runs = _autograde(folder, assignment, len(submissions), console)
+    with console.status(
+        "Writing feedback and marks: nbgrader generate_feedback, nbgrader export …"
+    ):
+        nbgrader(["generate_feedback", assignment], folder)
+        nbgrader(["export", "--to=grades.csv"], folder)
+
+    comparisons = compare(submissions, _marks(folder, assignment))
+    console.print(_table(assignment, comparisons))
+    for sentence in runs:
+        console.print(Text(sentence))
+    problems = [
+        f"{entry.submission.student} ({entry.submission.what}): not as declared."
+        for entry in comparisons
+        if not entry.as_declared
+    ]
+    problems += _papers(folder, assignment, comparisons, console)
+    for problem in problems:
+        console.print(Text(problem, style="bold red"))
+    counts = f"{len(comparisons)} submissions, {sum(c.shortfall is not None for c in comparisons)}"
+    verdict = f"{len(problems)} not as declared" if problems else "every mark is as declared"
+    console.print(Text(f"{counts} of them known shortfalls; {verdict}.", style="bold"))
+    return not problems
+
+
+def _autograde(folder: Path, assignment: str, count: int, console: Console) -> list[str]:
+    """Grade the class with one command, and again without those it stops at; say what happened."""
+    said, excluded = [], []
+    while True:
+        arguments = ["autograde", assignment]
+        if excluded:
+            arguments.append(f"--CourseDirectory.student_id_exclude={','.join(excluded)}")
+        status, log = _watched(arguments, folder, count, console)
+        if status == 0:
+            return said
+        stopped = _stopped_at(folder, assignment, log)
+        if stopped is None or stopped in excluded:
+            raise CourseError(
+                f"`nbgrader {' '.join(arguments)}` failed; its log is {shown(folder / LOG)}."
+            )
+        excluded.append(stopped)
+        said.append(
+            f"nbgrader stopped at {stopped}, so it was started again with student_id_exclude; what "
+            "had been graded stayed."
+        )
+
+
+def _watched(arguments: list[str], folder: Path, count: int, console: Console) -> tuple[int, str]:
+    """Run nbgrader and show how far it is; return its status and log."""
+    command = f"nbgrader {arguments[0]}"
+    console.print(Text(f"Grading {count} submissions with `{command} {arguments[1]}` …"))
+    done = {path.parent.name for path in (folder / "autograded").glob("*/*")}
+    lines = []
+    with (
+        (folder / LOG).open("a", encoding="utf-8") as log,
+        Progress(
+            TextColumn(command), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+            console=console, transient=True, disable=not console.is_terminal,
+        ) as progress,
+    ):  # fmt: skip
+        task = progress.add_task(command, total=count, completed=len(done))
+        process = start_nbgrader(arguments, folder)
+        for line in process.stdout:
+            lines.append(line)
+            log.write(line)
+            if "] Autograding " in line:
+                progress.advance(task)
+    return process.wait(), "".join(lines)
+
+
+def _stopped_at(folder: Path, assignment: str, log: str) -> str | None:
+    """Return the learner whose submission ended a run, or None if that was not the reason."""
+    if "old version" not in log:
+        # A duplicate loses its metadata, which nbgrader then takes for those of an old version.
+        return None
+    begun = [line for line in log.splitlines() if "] Sanitizing " in line]
+    path = Path(begun[-1].partition("] Sanitizing ")[2])
+    return path.relative_to(folder / "submitted").parts[0]
+
+
+def _marks(folder: Path, assignment: str) -> dict[str, Marks]:
+    """Return what the gradebook holds: the automatic marks of the code cells of each student."""
+    from nbgrader.api import Gradebook
+
+    with Gradebook(f"sqlite:///{folder / 'gradebook.db'}") as gradebook:
+        return {
+            submission.student.id: {
+                grade.name: grade.auto_score
+                for notebook in submission.notebooks
+                for grade in notebook.grades
+                if grade.cell.cell_type == "code"
+            }
+            for submission in gradebook.assignment_submissions(assignment)
+        }
+
+
+def compare(submissions: tuple[Submission, ...], marks: dict[str, Marks]) -> list[Comparison]:
+    """Set what came beside what is deserved or, for known shortfalls, declared to come."""
+    shortfalls = {shortfall.kind: shortfall for shortfall in SHORTFALLS}
+    comparisons = []
+    for submission in submissions:
+        obtained = marks.get(submission.student, dict.fromkeys(submission.expected))
+        shortfall = shortfalls.get(submission.kind)
+        declared = submission.expected
+        if shortfall:
+            declared = shortfall.outcome(submission.expected, submission.target)
+        same = obtained.keys() == declared.keys() and all(
+            _same(obtained[cell], declared[cell]) for cell in declared
+        )
+        comparisons.append(Comparison(submission, obtained, shortfall, same))
+    return comparisons
+
+
+def _same(one: float | None, other: float | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return abs(one - other) < 1e-6
+
+
+def _table(assignment: str, comparisons: list[Comparison]) -> Table:
+    table = Table(
+        title=f"{assignment} by plain nbgrader: marks deserved and obtained (code cells)",
+        title_justify="left",
+        title_style="bold",
+    )
+    table.add_column("Student", overflow="ellipsis", no_wrap=True, max_width=18)
+    table.add_column("Submission", ratio=1)
+    table.add_column("Due", justify="right")
+    table.add_column("Got", justify="right")
+    table.add_column("")
+    for number, entry in enumerate(comparisons):
+        submission = entry.submission
+        total = _total(entry.obtained)
+        verdict, style = "as due", "green"
+        if not entry.as_declared:
+            verdict, style = "NOT AS DECLARED", "bold red"
+        elif entry.shortfall:
+            verdict, style = "known shortfall", "yellow"
+        following = comparisons[number + 1].submission if number + 1 < len(comparisons) else None
+        table.add_row(
+            Text(submission.student),
+            Text(submission.what),
+            f"{sum(submission.expected.values()):g}",
+            "none" if total is None else f"{total:g}",
+            Text(verdict, style=style),
+            end_section=following is not None and following.target != submission.target
+            and following.kind == "known mistake",
+        )  # fmt: skip
+    return table
+
+
+def _total(marks: Marks) -> float | None:
+    known = [mark for mark in marks.values() if mark is not None]
+    return sum(known) if known else None
+
+
+def _papers(
+    folder: Path, assignment: str, comparisons: list[Comparison], console: Console
+) -> list[str]:
+    """Look at feedback pages and CSV; explain the shortfalls; return what is not as declared."""
+    for shortfall in SHORTFALLS:
+        console.print(Text(f"Known shortfall. {shortfall.sentence}", style="yellow"))
+    console.print(Text(f"Known shortfall. {EXPORT_SHORTFALL}", style="yellow"))
+    problems = []
+    graded = {c.submission.student for c in comparisons if _total(c.obtained) is not None}
+    pages = {path.parent.parent.name for path in (folder / "feedback").glob("*/*/*.html")}
+    if pages != graded:
+        problems.append(f"Feedback is missing or too much for: {sorted(pages ^ graded)}.")
+    with (folder / "grades.csv").open(encoding="utf-8", newline="") as file:
+        header, *rows = csv.reader(file)
+    shifted = sum(len(row) != len(header) for row in rows)
+    commas = sum("," in entry.submission.student for entry in comparisons)
+    if len(rows) != len(comparisons) or shifted != commas:
+        problems.append(
+            f"grades.csv has {len(rows)} rows, {shifted} of them shifted; {len(comparisons)} and "
+            f"{commas} were declared."
+        )
+    console.print(Text(f"{len(pages)} feedback pages and grades.csv are in {shown(folder)}."))
+    return problems

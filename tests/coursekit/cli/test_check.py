@@ -1,0 +1,142 @@
+"""`coursekit check`, `progress`, `learn` and `fresh`, as a learner types them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from coursekit.checks import exercise, exercises
+
+RIGHT = {
+    "scaled-dot-scores": "def scaled_dot_scores(query, key):\n"
+    "    return query @ np.swapaxes(key, -1, -2) / np.sqrt(query.shape[-1])",
+    "scores-by-hand": "def scores_by_hand():\n    return np.array([2.0, 1.0, 3.0])",
+}
+
+
+def flat(said):
+    """Return what was said without its line breaks, which depend on the width."""
+    return " ".join(said.split())
+
+
+@pytest.fixture
+def own(course, released):
+    """Return a function that writes a learner's notebook with these answers in it."""
+    path = course / "work" / "03_scores" / "03_scores.ipynb"
+    path.parent.mkdir(parents=True)
+
+    def write(answers):
+        for cell in released["cells"]:
+            if cell["id"] in answers:
+                cell["source"] = answers[cell["id"]]
+        path.write_text(json.dumps(released), encoding="utf-8")
+        return str(path)
+
+    return write
+
+
+def test_a_blank_notebook(run, own):
+    status, said = run("check", own({}))
+    assert status == 1
+    mine = [entry for entry in exercises() if entry.assignment == "03_scores"]
+    assert said.count("not written") == len(mine) + 1  # and the answer in words
+    assert f"0 of {sum(entry.points for entry in mine)} points pass here" in said
+
+
+def test_right_and_wrong_answers_and_a_known_mistake(run, own):
+    mistake = exercise("03.general_scores").mistakes[0]
+    answers = RIGHT | {
+        "general-scores": mistake.as_answer("general_scores"),
+        "in-your-own-words": "Because the variance grows.",
+    }
+    status, said = run("check", own(answers))
+    assert status == 1
+    assert said.count("passes") == 2
+    assert "A known mistake" in said
+    assert mistake.name in flat(said)
+    assert "written, read by a person" in said
+    assert max(map(len, said.splitlines())) <= 80
+
+
+def test_the_table_fits_a_terminal_of_80_columns_without_colour(run, own):
+    _, said = run("check", own(RIGHT))
+    table = [line for line in said.splitlines() if line.startswith(("┏", "┃", "│", "└", "┡"))]
+    assert table
+    assert max(map(len, table)) <= 80
+    assert "\x1b" not in said
+
+
+def test_an_edited_helper_cell_does_not_count(run, own):
+    """Helper cells are locked: as in grading, the released text is taken."""
+    _, said = run("check", own({**RIGHT, "imports": "import nothing_at_all"}))
+    assert said.count("passes") == 2
+
+
+def test_progress_over_everything_in_work(run, own, course):
+    own(RIGHT)
+    status, said = run("progress")
+    assert status == 0
+    assert said.count("passes") == 2
+    earned = exercise("03.scaled_dot_scores").points + exercise("03.scores_by_hand").points
+    assert f"{earned} of " in said
+
+
+def test_progress_names_a_damaged_notebook_and_goes_on(run, own, course):
+    own(RIGHT)
+    (course / "work" / "03_scores" / "03_scores.ipynb").write_text("", encoding="utf-8")
+    status, said = run("progress")
+    assert status == 0
+    assert "work/03_scores/03_scores.ipynb is empty" in said
+
+
+def test_learn_copies_what_is_not_there_and_nothing_else(run, course, released):
+    assert run("learn", "--no-open")[0] == 0
+    path = course / "work" / "03_scores" / "03_scores.ipynb"
+    assert json.loads(path.read_text("utf-8")) == released
+    released["cells"][0]["source"] = "my notes"
+    path.write_text(json.dumps(released), encoding="utf-8")
+    status, said = run("learn", "--no-open")
+    assert status == 0
+    assert "03_scores  yours: left as it is" in said
+    assert json.loads(path.read_text("utf-8")) == released
+
+
+def test_learn_tells_of_a_newer_release(run, course, released, own):
+    released["metadata"]["coursekit"]["release"] = "earlier"
+    own({})
+    status, said = run("learn", "--no-open")
+    assert status == 0
+    assert "yours, newer release: `coursekit fresh 03` puts the newer one beside yours" in flat(
+        said
+    )
+
+
+def test_fresh_writes_beside_and_never_over(run, own, course, released):
+    mine = own(RIGHT)
+    status, said = run("fresh", "3")
+    assert status == 0
+    fresh = course / "work" / "03_scores" / "03_scores.new.ipynb"
+    assert "work/03_scores/03_scores.new.ipynb" in said
+    assert "def scaled_dot_scores" in fresh.read_text("utf-8")
+    assert "np.swapaxes(key, -1, -2)" in Path(mine).read_text("utf-8")
+    status, said = run("fresh", "03_scores")
+    assert (status, "is not overwritten" in said) == (2, True)
+
+
+def test_fresh_lists_the_assignments_there_are(run, course):
+    status, said = run("fresh", "99")
+    assert status == 2
+    assert "There is no assignment '99'; there are: " in said
+
+
+def test_outside_of_a_course_the_installed_one_is_used(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    status, said = run("fresh", "99")
+    assert (status, "03_scores" in said) == (2, True)
+
+
+def test_no_command_shows_the_help(run):
+    status, said = run()
+    assert "check" in said
+    assert "student-copy" in said
+    assert status in (0, 2)
