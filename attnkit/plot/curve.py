@@ -10,6 +10,7 @@ from .figure import COLOURS, DASHES, MARKERS, PIXEL, Plot, drawing_style, to_svg
 from .labels import Legend, visible
 
 _NAME_LIMIT = 40
+_MARKED = 40  # series of at most this many values carry a marker at each
 _SCALES = ("linear", "log")
 
 
@@ -42,7 +43,8 @@ def curves(
     x_scale, y_scale : {"linear", "log"}
         A logarithmic axis needs numbers above 0.
     points : mapping from name to (x, y), optional
-        Single points (data, say) drawn as dots under the curves, with an `x` of their own.
+        Single points (data, say) drawn as grey dots under the curves, with an `x` of their own; at
+        most seven series.
 
     Returns
     -------
@@ -99,11 +101,12 @@ def _check(x, series, dots, x_scale: str, y_scale: str) -> None:
     for name, scale in (("x_scale", x_scale), ("y_scale", y_scale)):
         if scale not in _SCALES:
             raise ValueError(f"{name} must be one of {', '.join(_SCALES)}, got {scale!r}")
-    if len(series) + len(dots) > len(COLOURS):
-        raise ValueError(
-            f"y and points have {len(series) + len(dots)} series, at most {len(COLOURS)} can be "
-            "told apart; draw two figures"
-        )
+    for name, drawn in (("y", series), ("points", dots)):
+        if len(drawn) > len(COLOURS):
+            raise ValueError(
+                f"{name} has {len(drawn)} series, at most {len(COLOURS)} can be told apart; "
+                "draw two figures"
+            )
     for name, values in series.items():
         if len(values) != len(x):
             raise ValueError(
@@ -167,24 +170,23 @@ def _draw(x, series, dots, legend: Legend, names: Sequence[str], scales: Sequenc
     axes.set_ylabel(legend.tick(names[1], 40))
     axes.grid(color="#d9d9d9", linewidth=0.6)
     axes.set_axisbelow(True)
-    styles = zip(COLOURS, DASHES, MARKERS, strict=True)
     handles = []
-    for values in series.values():
-        colour, dashes, marker = next(styles)
+    dense = len(x) > _MARKED  # markers would hide such a line; its dashes tell it from the others
+    for values, colour, dashes, marker in zip(
+        series.values(), COLOURS, DASHES, MARKERS, strict=False
+    ):
         handles += axes.plot(
             x,
             values,
             color=colour,
             linewidth=1.6,
             linestyle=(0, dashes) if dashes else "-",
-            marker=marker,
+            marker="none" if dense else marker,
             markersize=4,
-            markevery=max(1, len(x) // 12),
         )
-    for pair in dots.values():
-        colour, _, marker = next(styles)
+    for pair, marker in zip(dots.values(), MARKERS, strict=False):
         handles += axes.plot(
-            *pair, color=colour, linestyle="none", marker=marker, markersize=3, alpha=0.55, zorder=1
+            *pair, color="#767676", linestyle="none", marker=marker, markersize=3, zorder=1
         )
     # Matplotlib writes logarithmic ticks as formulas, which are switched off here.
     for axis, scale in zip((axes.xaxis, axes.yaxis), scales, strict=True):

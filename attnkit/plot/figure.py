@@ -105,7 +105,7 @@ class Plot:
         )
         # Only a figure wider than a phone scrolls; what scrolls must be reachable by keyboard.
         scroll = ' tabindex="0" role="group" aria-label="Wide figure, scrolls sideways"'
-        parts = ['<figure class="attnkit-plot" style="margin:1em 0">']
+        parts = ['<figure class="attnkit-plot" style="margin:0">']
         if self._title:
             parts.append(
                 f'<figcaption style="margin:0 0 .4em;text-align:left">{escape(visible(self._title))}'

@@ -393,7 +393,7 @@ def test_heat_map_refuses_other_types():
             {"x_scale": "cubic"},
             ["x_scale must be one of linear, log", "cubic"],
         ),
-        ([1], {str(i): [1] for i in range(8)}, {}, ["8 series", "at most 7"]),
+        ([1], {str(i): [1] for i in range(8)}, {}, ["y has 8 series", "at most 7"]),
         ([1], {"a": [1]}, {"points": {"d": ([1, 2], [1])}}, ['points["d"]', "lengths 2, 1"]),
     ],
 )
