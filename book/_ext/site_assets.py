@@ -21,6 +21,7 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
 from sphinx.writers.html5 import HTML5Translator
@@ -131,8 +132,9 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
         if after != before:
             page.write_text(after, encoding="utf-8")
     static = output / "_static"
-    for useless in static.rglob("*.map"):
-        useless.unlink()
+    for pattern in ("*.map", "*webpack-macros.html"):  # for makers of the theme, not for readers
+        for useless in static.rglob(pattern):
+            useless.unlink()
     icons = static / "scripts" / "fontawesome.js"
     if icons.is_file():  # icons are drawn by the web font that the page loads anyway
         icons.write_text("", encoding="utf-8")
@@ -165,6 +167,31 @@ def _write_start_page(app: Sphinx, output: Path) -> None:
     )
 
 
+class KeepPunctuation(SphinxPostTransform):
+    """Keep a full stop or comma on the line of the short formula before it.
+
+    Browsers may break a line after a formula, whatever follows. Long formulas must stay breakable.
+    """
+
+    default_priority = 700
+    longest = 24
+
+    def run(self, **kwargs: object) -> None:
+        for formula in list(self.document.findall(nodes.math)):
+            following = formula.next_node(descend=False, siblings=True)
+            if not isinstance(following, nodes.Text) or len(formula.astext()) > self.longest:
+                continue
+            text = following.astext()
+            stop = re.match(r"[.,;:?!)’”]+", text)
+            if stop is None:
+                continue
+            parent = formula.parent
+            parent.replace(following, nodes.Text(text[stop.end() :]))
+            kept = nodes.inline(classes=["formula-end"])
+            parent.replace(formula, kept)
+            kept += [formula, nodes.Text(stop[0])]
+
+
 class chinese(nodes.inline):
     """Chinese words in English prose: screen readers and fonts need to know."""
 
@@ -190,6 +217,7 @@ def setup(app: Sphinx) -> dict:
     """Register styles, the role for Chinese words, repairs and clean-up."""
     app.add_node(chinese, html=(visit_chinese, depart_chinese))
     app.add_role("zh", ChineseRole())
+    app.add_post_transform(KeepPunctuation)
     app.connect("config-inited", configure)
     app.connect("html-page-context", page_context, priority=900)
     app.connect("build-finished", finish, priority=900)
