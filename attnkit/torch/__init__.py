@@ -1,7 +1,10 @@
 """The same names as in `attnkit.numpy`, in PyTorch: differentiable, on any device."""
 
 from .attention import *
+from .generate import *
 from .masks import *
+from .recurrent import *
 from .scores import *
 from .training import *
+from .translation import *
 from .weights import *

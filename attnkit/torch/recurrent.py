@@ -593,9 +593,10 @@ class LuongDecoder(_Decoder):
     n_tokens : int
         Size of the target vocabulary.
     d_embedding, d_state : int
-        Width of embedding and state; the attentional vector is as wide as the state.
+        Width of embedding and state.
     d_encoder : int
-        Width of the encoder's states.
+        Width of the encoder's states, and of the attentional vector: a narrower one would be a
+        bottleneck between context and scores.
     initial_state : str
         "last": begin with the encoder's last state, passed through one layer; "zeros": with zeros.
     """
@@ -606,14 +607,14 @@ class LuongDecoder(_Decoder):
             d_embedding,
             d_state,
             d_encoder,
-            d_output=d_state,
+            d_output=d_encoder,
             initial_state=initial_state,
         )
         self.parameters_of_step = _drawn(
             d_state,
             w_general=(d_state, d_encoder),
-            w_combine=(d_encoder + d_state, d_state),
-            w_input=(d_embedding + d_state, 3 * d_state),
+            w_combine=(d_encoder + d_state, d_encoder),
+            w_input=(d_embedding + d_encoder, 3 * d_state),
             w_state=(d_state, 3 * d_state),
             b_input=(3 * d_state,),
             b_state=(3 * d_state,),
@@ -621,8 +622,7 @@ class LuongDecoder(_Decoder):
 
     def begin(self, summary):
         """What is carried from step to step: the state and the attentional vector."""
-        state = self.first_state(summary)
-        return state, torch.zeros_like(state)
+        return self.first_state(summary), torch.zeros_like(summary)
 
     def step(self, embedded, carried, encoder_states, key_mask=None):
         """Move by one token."""
