@@ -20,7 +20,8 @@ class Cost:
     ratio : float
         Median time over the reference's median time.
     low, high : float
-        Quartiles of the ratios taken round by round: the middle half of the rounds lies between.
+        Quartiles of the candidate's times over the reference's median: the middle half of the
+        rounds lies between. For the reference itself they tell how steady the machine was.
     fastest : float
         The same ratio from the fastest round of each.
     """
@@ -164,9 +165,10 @@ def _repeats(function: Callable[[], object], clock: Callable[[], float]) -> int:
 
 
 def _cost(taken: list[float], base: list[float]) -> Cost:
-    """Return the cost of one candidate from its times and the reference's, round by round."""
+    """Return the cost of one candidate from its times and the reference's."""
     floor = 1e-12  # a coarse clock may have seen no time pass
-    pairs = [max(own, floor) / max(other, floor) for own, other in zip(taken, base, strict=True)]
-    low, _, high = statistics.quantiles(pairs, n=4, method="inclusive")
-    ratio = max(statistics.median(taken), floor) / max(statistics.median(base), floor)
-    return Cost(ratio, low, high, max(min(taken), floor) / max(min(base), floor))
+    taken = [max(seconds, floor) for seconds in taken]
+    base = [max(seconds, floor) for seconds in base]
+    unit = statistics.median(base)
+    low, middle, high = statistics.quantiles(taken, n=4, method="inclusive")
+    return Cost(middle / unit, low / unit, high / unit, min(taken) / min(base))

@@ -138,7 +138,7 @@ def _describe(x, series, dots, x_label: str, y_label: str) -> str:
     for name, values in series.items():
         told.append(f'"{visible(name, _NAME_LIMIT)}": {_describe_series(x, values)}.')
     for name, (_, heights) in dots.items():
-        span = f", from {heights.min():.3g} to {heights.max():.3g}" if heights.size else ""
+        span = f", from {_plain(heights.min())} to {_plain(heights.max())}" if heights.size else ""
         told.append(f'Dots "{visible(name, _NAME_LIMIT)}": {len(heights)}{span}.')
     return " ".join(told)
 
@@ -147,18 +147,25 @@ def _describe_series(x: np.ndarray, values: np.ndarray) -> str:
     """Return the first, last and extreme values of one series, in words."""
     if values.size == 0:
         return "no values"
-    words = f"{values[0]:.3g} at {x[0]:.4g}"
+    words = f"{_plain(values[0])} at {_plain(x[0])}"
     if values.size == 1:
         return words
-    words += f", {values[-1]:.3g} at {x[-1]:.4g}"
+    words += f", {_plain(values[-1])} at {_plain(x[-1])}"
     if np.ptp(values) == 0:
         return f"{words}; the same throughout"
     ends = {0, values.size - 1}
     for name, index in (("highest", values.argmax()), ("lowest", values.argmin())):
         # An end that is as high or low as any point needs no second mention.
         if not any(values[end] == values[index] for end in ends):
-            words += f"; {name} {values[index]:.3g} at {x[index]:.4g}"
+            words += f"; {name} {_plain(values[index])} at {_plain(x[index])}"
     return words
+
+
+def _plain(number: float) -> str:
+    """Return a number as a person would read it out: no power of ten where digits will do."""
+    if 1000 <= abs(number) < 1e7 or number == int(number):
+        return f"{number:.0f}"
+    return f"{number:.3g}"
 
 
 def _draw(x, series, dots, legend: Legend, names: Sequence[str], scales: Sequence[str]) -> Figure:

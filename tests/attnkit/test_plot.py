@@ -109,6 +109,11 @@ def test_curves_tell_ends_and_extremes():
     assert '"flat": 1 at 2, 1 at 128; the same throughout.' in alt
 
 
+def test_curves_tell_large_numbers_in_digits():
+    alt = curves([20, 160_000], {"y": [2059.6, 1e-7]}, x_label="x", y_label="y").alt
+    assert '"y": 2060 at 20, 1e-07 at 160000.' in alt
+
+
 def test_curves_tell_points():
     alt = curves(
         [0, 1], {"fit": [0, 1]}, x_label="x", y_label="y", points={"data": ([0.5, 2], [3, -1])}
