@@ -170,20 +170,19 @@ def _put_questions(exercise, request, right, outcome):
         return exercise.judge(request, outcome.value)
     # Question by question over all results: a wrong shape in the second is more basic than a
     # wrong number in the first.
-    names = exercise.returns
-    results = list(zip(names, right.value, outcome.value, strict=False))
-    for name, wanted, got in results:
-        if finding := _ask_shape(name, wanted, got, outcome.form):
-            return finding
-    for name, wanted, got in results:
-        if finding := _ask_dtype(exercise, name, wanted, got, outcome.form):
-            return finding
-    for name, wanted, got in results:
-        if finding := _ask_finite(name, wanted, got):
-            return finding
-    for name, wanted, got in results:
-        if finding := _ask_value(exercise, request, name, wanted, got):
-            return finding
+    results = list(zip(exercise.returns, right.value, outcome.value, strict=False))
+    causes = exercise.first_cause or exercise.returns
+    results.sort(key=lambda result: causes.index(result[0]))
+    asked = (
+        lambda name, wanted, got: _ask_shape(name, wanted, got, outcome.form),
+        lambda name, wanted, got: _ask_dtype(exercise, name, wanted, got, outcome.form),
+        _ask_finite,
+        lambda name, wanted, got: _ask_value(exercise, request, name, wanted, got),
+    )
+    for ask in asked:
+        for name, wanted, got in results:
+            if finding := ask(name, wanted, got):
+                return finding
     return None
 
 
@@ -243,12 +242,15 @@ def _ask_shape(name, wanted, got, form):
     if got.shape == wanted.shape:
         return None
     came = "a single number" if form == "number" else f"shape {got.shape}"
-    sentence = f"expected {name} of shape {wanted.shape}, got {came}"
+    asked = f"{name} of shape {wanted.shape}" if wanted.ndim else f"{name} to be one number"
     cause = _shape_cause(wanted.shape, got.shape)
-    return Finding("shape", str(got.shape), sentence + (f": {cause}." if cause else "."))
+    sentence = f"expected {asked}, got {came}" + (f": {cause}." if cause else ".")
+    return Finding("shape", str(got.shape), sentence, name)
 
 
 def _shape_cause(wanted, got):
+    if not wanted:
+        return ""
     if sorted(wanted) == sorted(got):
         return "the same sizes in another order, so two axes are swapped"
     if len(got) == len(wanted) + 1 and 1 in got:
@@ -270,6 +272,7 @@ def _ask_dtype(exercise, name, wanted, got, form):
                 got.dtype.name,
                 f"expected {name} in {wanted.dtype} as the inputs are, got the narrower "
                 f"{got.dtype}: digits were lost on the way.",
+                name,
             )
         if got.dtype.kind in "iu" and (exercise.whole_numbers_pass or form == "number"):
             return None
@@ -278,6 +281,7 @@ def _ask_dtype(exercise, name, wanted, got, form):
             got.dtype.kind,
             f"expected {name} as floating-point numbers ({wanted.dtype}), got {got.dtype}. An array "
             f"made for whole numbers cuts off what comes after the point.",
+            name,
         )
     if got.dtype.kind in "iu" or got.dtype.kind == wanted.dtype.kind:
         return None
@@ -285,6 +289,7 @@ def _ask_dtype(exercise, name, wanted, got, form):
         "dtype",
         got.dtype.kind,
         f"expected {name} as whole numbers ({wanted.dtype}), got {got.dtype}.",
+        name,
     )
 
 
@@ -302,6 +307,7 @@ def _ask_finite(name, wanted, got):
         f"{count} of {got.size} numbers in {name} are {what}{where}."
         if got.size > 1
         else f"{name} is {what}.",
+        name,
     )
 
 
@@ -312,7 +318,10 @@ def _ask_value(exercise, request, name, wanted, got):
         same = same_values(wanted, got, tolerance(*_dtypes(request), wanted.dtype))
     if same:
         return None
-    return Finding("value", "different", f"the shape of {name} is right, its numbers are not.")
+    sentence = f"{name}: the shape is right, the numbers are wrong."
+    if wanted.ndim == 0:
+        sentence = f"{name} is not right."
+    return Finding("value", "different", sentence, name)
 
 
 def _dtypes(request):

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from .compare import largest_difference
+from .compare import largest_difference, same_values, tolerance
 
 __all__ = ["QUESTIONS", "describe", "passed"]
 
@@ -37,10 +37,11 @@ def describe(report):
     """The message for an answer that does not pass: question, case, numbers, cause."""
     exercise = report.exercise
     failure = next(iter(report.failures.values()))
-    blocks = [f"{_standing(report, failure)}\n{QUESTIONS[failure.finding.question]}"]
-    found = _wrap(failure.finding.sentence)
+    blocks = [f"{_wrap(_standing(report, failure))}\n{QUESTIONS[failure.finding.question]}"]
+    sentence = failure.finding.sentence
+    found = _wrap(sentence[0].upper() + sentence[1:])
     if failure.case_name and failure.request is not None and failure.request.arguments:
-        found = _wrap(f"On {failure.case_name}: {failure.finding.sentence}")
+        found = _wrap(f"On {failure.case_name}: {sentence}")
     blocks.append(found)
     if numbers := _numbers(failure, exercise):
         blocks.append(numbers)
@@ -66,32 +67,51 @@ def _standing(report, failure):
 
 
 def _numbers(failure, exercise):
-    """What went in, what was expected, what came: in full if it fits, else the largest difference."""
-    if failure.request is None or failure.expected is None or exercise.judge:
+    """What went in, what was expected and what came: in full if it is little, else in outline."""
+    question, request, outcome = failure.finding.question, failure.request, failure.outcome
+    if request is None or failure.expected is None or exercise.judge or question == "law":
         return ""
-    question, outcome = failure.finding.question, failure.outcome
-    arguments = failure.request.arguments
-    if exercise.kind == "by hand" and question in {"value", "finite", "dtype"}:
+    if exercise.kind == "by hand":
         # The expected numbers are the answer itself: name the places instead.
-        return _places(failure, exercise)
-    if question not in {"ran", "returned", "shape", "dtype", "finite", "value"}:
+        return _indent(_places(failure, exercise)) if question == "value" else ""
+    if question == "ran" and outcome.stage in {"construct", "load"}:
         return ""
-    shown = [_show(name, value) for name, value in arguments.items()]
-    if question in {"finite", "value", "dtype"}:
-        for name, wanted, got in zip(
-            exercise.returns, failure.expected.value, outcome.value, strict=False
-        ):
-            if question == "value" and _close(wanted, got):
-                continue
-            if max(wanted.size, got.size) <= FEW_NUMBERS:
-                shown += [_show(f"expected {name}", wanted), _show(f"your {name}", got)]
-            if question == "value" and wanted.size > 1:
-                size, place = largest_difference(wanted, got)
-                shown.append(
-                    f"largest difference in {name}: {size:.4g} at {list(place)} "
-                    f"(expected {wanted[place]:.6g}, got {got[place]:.6g})"
-                )
-    return textwrap.indent("\n".join(shown), "    ")
+    sizes = [np.size(v) for v in request.arguments.values() if isinstance(v, np.ndarray)]
+    few = FEW_NUMBERS if sum(sizes) <= 2 * FEW_NUMBERS else max(1, FEW_NUMBERS // 4)
+    lines = [_show(name, value, few) for name, value in request.arguments.items()]
+    if question in {"dtype", "finite", "value"}:
+        lines += _expected_and_got(failure, exercise)
+    return _indent(lines)
+
+
+def _expected_and_got(failure, exercise):
+    """The result that is wrong, beside the right one, and a word on the other results."""
+    name, question = failure.finding.result, failure.finding.question
+    at = exercise.returns.index(name)
+    wanted, got = failure.expected.value[at], failure.outcome.value[at]
+    lines = []
+    if wanted.size <= FEW_NUMBERS:
+        lines += [_show(f"expected {name}", wanted), _show(f"your {name}", got)]
+    if question == "value" and wanted.size > 1:
+        if wanted.dtype.kind == "f":
+            size, place = largest_difference(wanted, got)
+            said = f"largest difference in {name}: {size:.4g}"
+        else:
+            place = tuple(int(i) for i in np.argwhere(wanted != got)[0])
+            said = f"first difference in {name}"
+        lines.append(
+            f"{said} at {list(place)} (expected {wanted[place]:.6g}, got {got[place]:.6g})"
+        )
+    others = [
+        f"{other} {'right' if _close(w, g) else 'wrong'}"
+        for other, w, g in zip(
+            exercise.returns, failure.expected.value, failure.outcome.value, strict=False
+        )
+        if other != name and w.shape == g.shape
+    ]
+    if others and question == "value":
+        lines.append("the other results: " + ", ".join(others))
+    return lines
 
 
 def _places(failure, exercise):
@@ -101,17 +121,25 @@ def _places(failure, exercise):
     ):
         wrong = np.argwhere(~(np.abs(wanted - got) <= exercise.absolute))
         if len(wrong):
-            where = ", ".join(str([int(i) for i in place]) for place in wrong)
-            lines.append(f"{name}: not right at {where}" if wanted.ndim else f"{name}: not right")
-    return textwrap.indent("\n".join(lines), "    ")
+            lines.append(
+                f"{name}: not right at {', '.join(str(place.tolist()) for place in wrong)}"
+            )
+    return lines
 
 
 def _close(wanted, got):
-    scale = np.abs(wanted[np.isfinite(wanted)]).max(initial=0.0) or 1.0
-    return largest_difference(wanted, got)[0] <= 1e-9 * scale
+    return same_values(wanted, got, tolerance(wanted.dtype))
 
 
-def _show(name, value):
+def _indent(lines):
+    folded = [
+        line if "\n" in line else textwrap.fill(line, WIDTH - 4, subsequent_indent="    ")
+        for line in lines
+    ]
+    return textwrap.indent("\n".join(folded), "    ")
+
+
+def _show(name, value, few=FEW_NUMBERS):
     if isinstance(value, Mapping):
         shapes = ", ".join(f"{key} {np.shape(entry)}" for key, entry in value.items())
         return f"{name}: {shapes}"
@@ -120,7 +148,7 @@ def _show(name, value):
     kind = "" if value.dtype in (np.float64, np.bool_) else f", {value.dtype}"
     if value.ndim == 0:
         return f"{name}: {value[()]:.6g}"
-    if value.size > FEW_NUMBERS:
+    if value.size > (few if value.dtype.kind != "b" else FEW_NUMBERS):
         return f"{name}: shape {value.shape}{kind}"
     text = np.array2string(value, precision=4, suppress_small=True, max_line_width=WIDTH - 8)
     if "\n" not in text and value.ndim == 1:

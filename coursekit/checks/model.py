@@ -49,14 +49,16 @@ class Law:
 
 @dataclass(frozen=True)
 class Finding:
-    """What is wrong with a result that has no single right value, from an exercise's `judge`.
+    """What is wrong with what came: the question it answers badly, and a sentence about it.
 
     `code` stands for the kind of fault: two answers with the same code made the same mistake.
+    `result` names the result that is wrong, where there are several.
     """
 
     question: str
     code: str
     sentence: str
+    result: str = ""
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,9 @@ class Exercise:
         A nudge, the idea, nearly the code. Markdown.
     returns : tuple of str
         What the results are called, in order.
+    first_cause : tuple of str
+        The same names, where one result follows from another: the cause first. A wrong number is
+        reported where it arises.
     cases : callable
         ``cases(random) -> list of Case``, the simplest first.
     laws : tuple of Law
@@ -151,6 +156,7 @@ class Exercise:
     needs: str = "numpy"
     helpers: tuple = ("imports",)
     remark: Callable | None = None
+    first_cause: tuple = ()
 
     @cached_property
     def _loaded(self):

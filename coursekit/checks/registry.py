@@ -9,6 +9,7 @@ __all__ = ["ASSIGNMENTS", "exercise", "exercises"]
 ASSIGNMENTS = {
     "02": "a02_soft_lookup",
     "03": "a03_scores",
+    "04": "a04_translator",
 }
 """Chapter number to the folder that holds the exercises of its assignment."""
 

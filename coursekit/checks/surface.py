@@ -143,8 +143,9 @@ def _forward(module_class, request):
     try:
         module = module_class(**request.construct)
         stage = "load"
+        # Before loading: a module made in float32 would round a float64 state.
+        module.to(dtype=next(t.dtype for t in inputs.values() if t.is_floating_point()))
         module.load_state_dict(tensors(request.state, differentiable=False))
-        module.to(dtype=next((t.dtype for t in inputs.values() if t.is_floating_point()), None))
         stage = "forward"
         output = module(*inputs.values())
         kept = _rebuild(output, _plain_tensor)
@@ -254,7 +255,8 @@ def _raised(error, stage):
     return {
         "kind": "raised",
         "error": _type_name(type(error)),
-        "sentence": _text(error),
+        # The first line of torch's message about a state names the learner's class; the rest helps.
+        "sentence": " ".join(_text(error).split("\n\t")[stage == "load" :]),
         "line": _line(traceback),
         "stage": "signature" if traceback is None and stage == "call" else stage,
     }
