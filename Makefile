@@ -27,7 +27,7 @@ $(READY): pyproject.toml constraints.txt data-requirements.txt
 	@test -n "$(PYTHON)" || { echo "No Python found. Install Python 3.11, or name it: make PYTHON=/path/to/python3.11"; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || { echo "Python 3.11, 3.12 or 3.13 is needed, but $(PYTHON) is $$($(PYTHON) -V). Name another: make PYTHON=/path/to/python3.11"; exit 1; }
 	@echo "Setting up .venv: about three minutes the first time …"
-	@$(PYTHON) -m venv --clear .venv || { echo "Python could not create .venv. On Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
+	@$(PYTHON) -m venv .venv || { echo "Python could not create .venv. On Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
 	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --requirement data-requirements.txt
 	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	@touch $(READY)
