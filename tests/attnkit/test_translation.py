@@ -1,0 +1,314 @@
+"""Encoder, decoders and translator: what they equal, what padding may not do, and that they learn."""
+
+import numpy as np
+import pytest
+import torch
+
+from attnkit.tasks.dates import join, load_dates
+from attnkit.torch import (
+    AdditiveDecoder,
+    Encoder,
+    FixedDecoder,
+    LuongDecoder,
+    Translator,
+    gru_step,
+    lstm_step,
+    masked_cross_entropy,
+    rnn_step,
+    score_translator,
+    train_translator,
+    translation_loss,
+)
+from tests.tolerances import assert_close
+
+B, S, T, N_SOURCE, N_TARGET, E, H = 3, 5, 4, 11, 13, 6, 7
+START, END = 1, 2
+KINDS = [
+    {"attention": None},
+    {"attention": None, "unit": "lstm"},
+    {"attention": None, "unit": "rnn", "initial_state": "zeros"},
+    {"attention": "additive"},
+    {"attention": "additive", "initial_state": "zeros", "bidirectional": False},
+    {"attention": "luong"},
+]
+each_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: "-".join(map(str, kind.values())))
+
+
+def translator(kind, seed=0):
+    torch.manual_seed(seed)
+    return Translator(N_SOURCE, N_TARGET, d_embedding=E, d_state=H, **kind).double().eval()
+
+
+def sentences(seed=0, n_tokens=N_SOURCE, length=S):
+    return torch.from_numpy(np.random.default_rng(seed).integers(n_tokens, size=(B, length)))
+
+
+SOURCE, READ = sentences(), sentences(1, N_TARGET, T)
+LENGTHS = torch.tensor([5, 2, 3])
+MASK = torch.arange(S) < LENGTHS[:, None]
+
+
+def close(ours, expected, operation="output"):
+    assert_close(ours.detach().numpy(), expected.detach().numpy(), operation)
+
+
+# --- the encoder ----------------------------------------------------------------------------------
+
+
+def parameters_of(layer, ending):
+    """The layer's parameters under the names that the step functions use."""
+    return {
+        "w_input": getattr(layer, f"weight_ih_l0{ending}").T,
+        "w_state": getattr(layer, f"weight_hh_l0{ending}").T,
+        "b_input": getattr(layer, f"bias_ih_l0{ending}"),
+        "b_state": getattr(layer, f"bias_hh_l0{ending}"),
+    }
+
+
+@pytest.mark.parametrize("unit", ["gru", "lstm", "rnn"])
+@pytest.mark.parametrize("masked", [False, True])
+def test_the_encoder_is_the_step_taken_again_and_again(unit, masked):
+    torch.manual_seed(0)
+    encoder = Encoder(N_SOURCE, E, H, unit=unit).double()
+    states, summary = encoder(SOURCE, MASK if masked else None)
+    lengths = LENGTHS if masked else torch.full((B,), S)
+    for b, length in enumerate(lengths.tolist()):
+        rows = torch.zeros(S, 2 * H, dtype=torch.float64)
+        for direction, ending in enumerate(["", "_reverse"]):
+            parameters = parameters_of(encoder.layer, ending)
+            state = cell = torch.zeros(H, dtype=torch.float64)
+            for position in range(length) if direction == 0 else reversed(range(length)):
+                x = encoder.embedding(SOURCE[b, position])
+                if unit == "lstm":
+                    state, cell = lstm_step(x, state, cell, parameters)
+                else:
+                    state = {"gru": gru_step, "rnn": rnn_step}[unit](x, state, parameters)
+                rows[position, direction * H : (direction + 1) * H] = state
+            close(summary[b, direction * H : (direction + 1) * H], state)
+        close(states[b], rows)
+
+
+def test_padding_must_stand_on_the_right():
+    encoder = Encoder(N_SOURCE, E, H)
+    with pytest.raises(ValueError, match="pad on the right"):
+        encoder(SOURCE, MASK.flip(1))
+    with pytest.raises(ValueError, match="a row without any token"):
+        encoder(SOURCE, MASK & (LENGTHS[:, None] > 2))
+
+
+# --- decoders -------------------------------------------------------------------------------------
+
+
+@each_kind
+def test_padding_has_no_influence(kind):
+    model = translator(kind)
+    logits, weights = model(SOURCE, READ, MASK)
+    other, _ = model(torch.where(MASK, SOURCE, 9), READ, MASK)
+    close(other, logits)
+    for b, length in enumerate(LENGTHS.tolist()):
+        alone, look = model(SOURCE[b : b + 1, :length], READ[b : b + 1])
+        close(alone[0], logits[b])
+        if weights is not None:
+            close(look[0], weights[b, :, :length])
+            assert not weights[b, :, length:].any()
+
+
+@each_kind
+def test_the_future_is_not_read(kind):
+    """Change the target from place t on: what is predicted up to t stays."""
+    model = translator(kind)
+    logits, _ = model(SOURCE, READ)
+    for t in range(1, T):
+        changed = READ.clone()
+        changed[:, t:] = (changed[:, t:] + 1) % N_TARGET
+        other, _ = model(SOURCE, changed)
+        close(other[:, :t], logits[:, :t])
+        assert not torch.allclose(other[:, t], logits[:, t])
+
+
+@each_kind
+def test_translating_is_reading_what_one_has_written(kind):
+    """Fed with its own translation, the teacher-forced pass predicts just that translation."""
+    model = translator(kind)
+    tokens, weights = model.translate(SOURCE, MASK, start=START, end=END, max_length=8)
+    assert tokens.shape == (B, 8)
+    read = torch.cat([torch.full((B, 1), START), tokens[:, :-1]], dim=1)
+    logits, look = model(SOURCE, read, MASK)
+    ended = (tokens == END).cumsum(1) - (tokens == END).int() > 0
+    assert torch.equal(logits.argmax(-1)[~ended], tokens[~ended])
+    if weights is not None:
+        made = slice(0, int((~ended).any(0).sum()))
+        alive = ~ended[:, made]
+        close(weights[:, made][alive], look[:, made][alive])
+
+
+def test_steps_that_were_not_needed_look_nowhere():
+    model = translator({"attention": "additive"})
+    with torch.no_grad():
+        model.decoder.output.bias[END] = 1e3  # it ends at once
+    tokens, weights = model.translate(SOURCE, start=START, end=END, max_length=3)
+    assert (tokens == END).all()
+    np.testing.assert_allclose(weights.sum(-1)[:, 0].numpy(), 1.0)
+    assert not weights[:, 1:].any()
+
+
+def test_the_fixed_decoder_sees_the_source_through_one_vector_only():
+    model = translator({"attention": None})
+    states, summary = model.encoder(SOURCE)
+    logits, weights = model.decoder(READ, states, summary)
+    assert weights is None
+    close(model.decoder(READ, torch.full_like(states, torch.nan), summary)[0], logits)
+    _, _, fixed = model.decoder.begin(summary)
+    assert fixed.shape == (B, H)  # as many numbers as the state, whatever the source
+
+
+@each_kind
+def test_the_first_state_is_a_switch(kind):
+    model = translator(kind)
+    _, summary = model.encoder(SOURCE)
+    state = model.decoder.first_state(summary)
+    if kind.get("initial_state") == "zeros":
+        assert not state.any()
+    else:
+        close(state, torch.tanh(model.decoder.bridge(summary)))
+
+
+@pytest.mark.parametrize("decoder", [FixedDecoder, AdditiveDecoder, LuongDecoder])
+def test_every_parameter_is_trained(decoder):
+    torch.manual_seed(0)
+    model = decoder(N_TARGET, E, H, 2 * H)
+    states, summary = torch.randn(B, S, 2 * H), torch.randn(B, 2 * H)
+    logits, _ = model(READ, states, summary, MASK)
+    logits.square().sum().backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None, name
+        assert parameter.grad.any(), name
+
+
+def test_words_that_are_not_offered():
+    with pytest.raises(ValueError, match="attention must be None or 'additive' or 'luong'"):
+        Translator(3, 3, attention="bahdanau")
+    with pytest.raises(ValueError, match="unit must be 'gru'"):
+        Translator(3, 3, attention="luong", unit="lstm")
+    with pytest.raises(ValueError, match="unit must be"):
+        Translator(3, 3, unit="GRU")
+    with pytest.raises(ValueError, match="initial_state must be"):
+        Translator(3, 3, initial_state="random")
+
+
+# --- training and scoring -------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def task():
+    return load_dates((1, 2), n_train=400, n_test=40)
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Small matrices are slower on many threads, and the cores are shared."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def model_for(task, **keywords):
+    torch.manual_seed(0)
+    return Translator(len(task.source_vocabulary), len(task.target_vocabulary), **keywords)
+
+
+def test_the_loss_forces_the_teacher(task):
+    """The decoder reads start and then the right tokens, one place late, and padding is free."""
+    model = model_for(task, d_state=8, d_embedding=4)
+    both = join([task.train[1], task.train[2]])
+    rows = [0, 1, 400, 401]
+    tensors = [
+        torch.from_numpy(array[rows])
+        for array in (both.source, both.target, both.source_mask, both.target_mask)
+    ]
+    source, target, source_mask, target_mask = tensors
+    start = task.target_vocabulary.start
+    read = torch.empty_like(target)
+    read[:, 0], read[:, 1:] = start, target[:, :-1]
+    logits, _ = model(source, read, source_mask)
+    expected = masked_cross_entropy(logits, target, target_mask)
+    close(translation_loss(model, *tensors, start=start), expected)
+
+
+class Parrot(torch.nn.Module):
+    """Knows the right translations and looks where it is told; some answers are spoilt."""
+
+    def __init__(self, split, spoilt=0, shift=0):
+        super().__init__()
+        self.split, self.spoilt, self.shift = split, spoilt, shift
+
+    def translate(self, source, source_mask, *, start, end, max_length):
+        tokens = torch.from_numpy(self.split.target.copy())
+        assert max_length == tokens.shape[1]
+        tokens[: self.spoilt, 0] = start
+        places = torch.from_numpy(self.split.alignment).clamp(min=0) + self.shift
+        weights = torch.nn.functional.one_hot(places % source.shape[1], source.shape[1])
+        return tokens, weights.double()
+
+
+def test_scores_count_what_they_say(task):
+    split = task.test[2]
+    right = score_translator(Parrot(split), split, task.target_vocabulary)
+    assert (right.exact_match, right.token_accuracy, right.alignment_accuracy) == (1.0, 1.0, 1.0)
+    spoilt = score_translator(Parrot(split, spoilt=10, shift=1), split, task.target_vocabulary)
+    assert spoilt.exact_match == 0.75
+    assert spoilt.token_accuracy == pytest.approx(1 - 10 / split.target.size)
+    assert spoilt.alignment_accuracy == 0.0
+    assert spoilt.predicted.shape == split.target.shape
+
+
+def test_a_model_without_attention_has_no_alignment(task):
+    scores = score_translator(
+        model_for(task, d_state=8, d_embedding=4), task.test[1], task.target_vocabulary
+    )
+    assert scores.alignment_accuracy is None
+    assert scores.weights is None
+
+
+def test_training_repeats_exactly(task):
+    losses = [
+        train_translator(
+            model_for(task, d_state=8, d_embedding=4), task, n_steps=3, learning_rate=1e-2, seed=5
+        ).loss
+        for _ in range(2)
+    ]
+    assert losses[0] == losses[1]
+
+
+def test_a_small_translator_learns_one_date():
+    """Bahdanau's decoder, one date, a few seconds: most of it right on days never seen, and aligned."""
+    task = load_dates((1,), n_train=2000, n_test=100)
+    model = model_for(task, attention="additive", d_state=48, d_embedding=32)
+    history = train_translator(model, task, n_steps=260, learning_rate=1e-2)
+    scores = score_translator(model, task.test[1], task.target_vocabulary)
+    assert history.loss[0] > 4  # the log of 196 tokens is 5.3
+    assert np.mean(history.loss[-20:]) < 0.3
+    assert scores.token_accuracy > 0.95
+    assert scores.alignment_accuracy > 0.9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("attention", ["additive", None])
+def test_the_recipe_of_the_book_over_another_seed(attention):
+    """Chapter 4's figures are not one lucky seed, and chapter 1's fall is not one unlucky one."""
+    task = load_dates((1, 2, 3), seed=7)
+    torch.manual_seed(7)
+    model = Translator(
+        len(task.source_vocabulary), len(task.target_vocabulary), attention=attention
+    )
+    train_translator(model, task, n_steps=260, seed=7)
+    found = {
+        n: score_translator(model, split, task.target_vocabulary) for n, split in task.test.items()
+    }
+    if attention:
+        assert all(scores.exact_match >= 0.98 for scores in found.values())
+        assert all(scores.alignment_accuracy >= 0.98 for scores in found.values())
+    else:
+        assert found[3].exact_match < 0.05
+        assert found[1].token_accuracy > found[2].token_accuracy > found[3].token_accuracy
