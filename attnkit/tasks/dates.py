@@ -142,6 +142,23 @@ class Split:
     def __len__(self) -> int:
         return len(self.pairs)
 
+    def first(self, n: int) -> "Split":
+        """The first `n` lists, or all if there are fewer.
+
+        Examples
+        --------
+        >>> len(load_dates((2,), n_train=9, n_test=0).train[2].first(4))
+        4
+        """
+        return Split(
+            self.source[:n],
+            self.target[:n],
+            self.alignment[:n],
+            self.source_mask[:n],
+            self.target_mask[:n],
+            self.pairs[:n],
+        )
+
 
 @dataclass(frozen=True)
 class Dates:
