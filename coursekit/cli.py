@@ -142,7 +142,7 @@ def check(
         if verdict.message:
             console.print()
             console.print(Text(_title(verdict.exercise), style="bold " + STYLES[verdict.state]))
-            console.print(Padding(Text(verdict.message), (0, 0, 0, 2)))
+            console.print(Padding(Text(_unwrapped(verdict.message)), (0, 0, 0, 2)))
     if any(verdict.state != "passes" for verdict in verdicts):
         raise typer.Exit(1)
 
@@ -232,6 +232,22 @@ def _verdict_table(assignment: str, verdicts: list[Verdict], written: tuple[Writ
         note = Text.assemble(_styled(state), ", read by a person" * (not answer.blank))
         table.add_row("In your own words", f"{answer.points:g}", note)
     return table
+
+
+def _unwrapped(message: str) -> str:
+    """Join the lines that the checks wrapped for a notebook, so that they fit a terminal instead."""
+    from coursekit.checks.messages import WIDTH
+
+    lines, previous = [], ""
+    for line in message.splitlines():
+        word = line.partition(" ")[0]
+        # Indented lines are code or numbers; a line with room for the next word ended on purpose.
+        if word and previous[:1].strip() and len(previous) + 1 + len(word) > WIDTH:
+            lines[-1] += f" {line}"
+        else:
+            lines.append(line)
+        previous = line
+    return "\n".join(lines)
 
 
 def _styled(state: str) -> Text:

@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
+from coursekit.authoring.compaction import compact_mistakes
 from coursekit.authoring.leaks import find_leaks
 from coursekit.authoring.sources import build_sources
 from coursekit.course import CourseError, shown
@@ -21,7 +22,7 @@ COPIED = (
     "coursekit/__init__.py",
     "coursekit/answer_child.py",
     "coursekit/answers.py",
-    "coursekit/checks",  # known mistakes included: to recognise one, the check computes it
+    "coursekit/checks",  # with known mistakes: to recognise one, the check computes it
     "coursekit/cli.py",
     "coursekit/course.py",
     "coursekit/learn.py",
@@ -56,6 +57,8 @@ def write_student_copy(root: Path, folder: Path, lookup: Callable | None = None)
     try:
         for name in COPIED:
             _copy(root / name, copy / name)
+        for path in (copy / "coursekit" / "checks").rglob("*.py"):
+            path.write_text(compact_mistakes(path.read_text(encoding="utf-8")), encoding="utf-8")
         (copy / "README.md").write_bytes((TEMPLATES / "README.template").read_bytes())
         (copy / "pyproject.toml").write_text(_pyproject(root), encoding="utf-8")
         (copy / ".gitignore").write_text(".venv/\nwork/\n*.egg-info/\n", encoding="utf-8")

@@ -174,25 +174,29 @@ def _honest_and_damaged(key: _Key) -> Iterator[Draft]:
 
     yield "right", "everything right", "", _handed_in(key), full
     yield "blank", "nothing written", "", copy.deepcopy(key.released), nothing
-    for statement, kind, marks in (
-        ("import warnings; warnings.warn('a careful remark')", "warns", full),
-        ("import sys; print('scores so far', file=sys.stderr)", "writes to stderr", full),
-        ("print('scores so far')", "prints", full),
-        ("while True: pass", "endless loop", full | {target: 0.0}),
+    for kind, what, statement, marks in (
+        ("warns", "right, but warns", "import warnings; warnings.warn('a remark')", full),
+        (
+            "writes to stderr",
+            "right, but writes to stderr",
+            "import sys; print('so far', file=sys.stderr)",
+            full,
+        ),
+        ("prints", "right, but prints", "print('so far')", full),
+        ("endless loop", "an endless loop", "while True: pass", full | {target: 0.0}),
     ):
         notebook = _handed_in(key, {victim.identifier: _with_statement(answer, statement)})
-        yield kind, f"{kind}: {victim.answer}", target, notebook, marks
+        yield kind, what, target, notebook, marks
 
     notebook = _handed_in(key)
     notebook["cells"] = [cell for cell in notebook["cells"] if grade_id(cell) != target]
-    yield "deleted test cell", f"deleted the cell {target}", target, notebook, full
+    yield "deleted test cell", "a deleted test cell", target, notebook, full
 
     notebook = _handed_in(key)
     position = _position(notebook, key.answer_cells[victim.identifier])
     twin = copy.deepcopy(notebook["cells"][position]) | {"id": "copied-by-hand"}
     notebook["cells"].insert(position + 1, twin)
-    what = f"duplicated the cell {key.answer_cells[victim.identifier]}"
-    yield "duplicated answer cell", what, target, notebook, full
+    yield "duplicated answer cell", "a duplicated answer cell", target, notebook, full
 
     notebook = _handed_in(key)
     stray = {"cell_type": "code", "execution_count": None, "id": "own-cell", "metadata": {}}
@@ -222,7 +226,7 @@ def _mistakes_together(key: _Key, seed: int) -> Iterator[Draft]:
             key.cell_that_grades(entry.identifier): _earned(entry, mistake, seed)
             for entry, mistake in wrong.items()
         }
-        what = f"known mistakes no. {number + 1}, in {len(wrong)} of {len(key.exercises)} exercises"
+        what = f"known mistakes {number + 1} (in {len(wrong)} answers)"
         yield "known mistakes", what, "", _handed_in(key, answers), marks
 
 

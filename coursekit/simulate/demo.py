@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from coursekit.authoring.nbgrader_command import nbgrader, start_nbgrader
-from coursekit.course import CourseError, assignment_named, shown
+from coursekit.course import assignment_named, shown
 from coursekit.simulate.classroom import Submission, simulated_class, write_class
 
 __all__ = ["SHORTFALLS", "Shortfall", "compare", "grade_demonstration"]
@@ -59,8 +59,9 @@ SHORTFALLS = (
     ),
     Shortfall(
         "duplicated answer cell",
-        "A duplicated answer cell gets no mark at all (exported as 0), and stops the run for "
-        "everybody after it: the class has to be graded again without that learner.",
+        "A learner who duplicated an answer cell gets no mark at all, exported as 0, and the run "
+        "ends with status 1. (With nbgrader's default, add_missing_cells off, it ends there and "
+        "then, and nobody after that learner is graded.)",
         lambda deserved, target: dict.fromkeys(deserved),
     ),
 )
@@ -104,7 +105,7 @@ def grade_demonstration(root: Path, console: Console, *, together: bool = True) 
     with console.status("Registering the assignment: nbgrader generate_assignment …"):
         nbgrader(["generate_assignment", assignment], folder)
 
-    runs = _autograde(folder, assignment, len(submissions), console)
+    status = _autograde(folder, assignment, len(submissions), console)
     with console.status(
         "Writing feedback and marks: nbgrader generate_feedback, nbgrader export …"
     ):
@@ -113,8 +114,7 @@ def grade_demonstration(root: Path, console: Console, *, together: bool = True) 
 
     comparisons = compare(submissions, _marks(folder, assignment))
     console.print(_table(assignment, comparisons))
-    for sentence in runs:
-        console.print(Text(sentence))
+    console.print(Text(f"nbgrader ended with status {status}; its log is {shown(folder / LOG)}."))
     problems = [
         f"{entry.submission.student} ({entry.submission.what}): not as declared."
         for entry in comparisons
@@ -129,59 +129,24 @@ def grade_demonstration(root: Path, console: Console, *, together: bool = True) 
     return not problems
 
 
-def _autograde(folder: Path, assignment: str, count: int, console: Console) -> list[str]:
-    """Grade the class with one command, and again without those it stops at; say what happened."""
-    said, excluded = [], []
-    while True:
-        arguments = ["autograde", assignment]
-        if excluded:
-            arguments.append(f"--CourseDirectory.student_id_exclude={','.join(excluded)}")
-        status, log = _watched(arguments, folder, count, console)
-        if status == 0:
-            return said
-        stopped = _stopped_at(folder, assignment, log)
-        if stopped is None or stopped in excluded:
-            raise CourseError(
-                f"`nbgrader {' '.join(arguments)}` failed; its log is {shown(folder / LOG)}."
-            )
-        excluded.append(stopped)
-        said.append(
-            f"nbgrader stopped at {stopped}, so it was started again with student_id_exclude; what "
-            "had been graded stayed."
-        )
-
-
-def _watched(arguments: list[str], folder: Path, count: int, console: Console) -> tuple[int, str]:
-    """Run nbgrader and show how far it is; return its status and log."""
-    command = f"nbgrader {arguments[0]}"
-    console.print(Text(f"Grading {count} submissions with `{command} {arguments[1]}` …"))
-    done = {path.parent.name for path in (folder / "autograded").glob("*/*")}
-    lines = []
+def _autograde(folder: Path, assignment: str, count: int, console: Console) -> int:
+    """Grade the class with one command, showing how far it is; return the command's status."""
+    command = f"nbgrader autograde {assignment}"
+    console.print(Text(f"Grading {count} submissions with `{command}` …"))
     with (
-        (folder / LOG).open("a", encoding="utf-8") as log,
+        (folder / LOG).open("w", encoding="utf-8") as log,
         Progress(
             TextColumn(command), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
             console=console, transient=True, disable=not console.is_terminal,
         ) as progress,
     ):  # fmt: skip
-        task = progress.add_task(command, total=count, completed=len(done))
-        process = start_nbgrader(arguments, folder)
+        task = progress.add_task(command, total=count)
+        process = start_nbgrader(["autograde", assignment], folder)
         for line in process.stdout:
-            lines.append(line)
             log.write(line)
             if "] Autograding " in line:
                 progress.advance(task)
-    return process.wait(), "".join(lines)
-
-
-def _stopped_at(folder: Path, assignment: str, log: str) -> str | None:
-    """Return the learner whose submission ended a run, or None if that was not the reason."""
-    if "old version" not in log:
-        # A duplicate loses its metadata, which nbgrader then takes for those of an old version.
-        return None
-    begun = [line for line in log.splitlines() if "] Sanitizing " in line]
-    path = Path(begun[-1].partition("] Sanitizing ")[2])
-    return path.relative_to(folder / "submitted").parts[0]
+    return process.wait()
 
 
 def _marks(folder: Path, assignment: str) -> dict[str, Marks]:

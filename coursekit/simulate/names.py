@@ -3,8 +3,6 @@
 No glob characters: nbgrader passes over a folder called `[x]` without a word.
 """
 
-from itertools import product
-
 __all__ = ["ODD", "student_names"]
 
 ODD = (
@@ -29,9 +27,14 @@ def student_names(count: int) -> tuple[str, ...]:
     Examples
     --------
     >>> student_names(9)[-2:]
-    ('aisha.adeyemi', 'aisha.bauer')
+    ('aisha.adeyemi', 'bilal.bauer')
     """
-    plain = [f"{given}.{family}" for given, family in product(GIVEN, FAMILY)]
+    # The shift after each round of the two lists makes every pair come up once.
+    shift = len(GIVEN) * len(FAMILY) // 2
+    plain = [
+        f"{GIVEN[i % len(GIVEN)]}.{FAMILY[(i + i // shift) % len(FAMILY)]}"
+        for i in range(2 * shift)
+    ]
     if count > len(ODD) + len(plain):
         plain += [f"student.{number:04d}" for number in range(count)]
     return (*ODD, *plain)[:count]

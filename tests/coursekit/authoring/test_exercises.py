@@ -1,0 +1,88 @@
+"""The released notebooks themselves: with solutions they run through, without them they fail cleanly."""
+
+import copy
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from jupyter_client.kernelspec import KernelSpecManager
+from nbclient import NotebookClient
+
+from coursekit.checks import exercises
+from coursekit.notebooks import source_of
+from coursekit.simulate import simulated_class
+
+PROJECT = Path(__file__).resolve().parents[3]
+ASSIGNMENTS = ("02_soft_lookup", "03_scores", "04_translator")
+
+# The kernel starts threads of its own; what they warn of is not ours.
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    root = tmp_path_factory.mktemp("course")
+    for name in ("solutions", "exercises", "book", "attnkit"):
+        (root / name).symlink_to(PROJECT / name)
+    return root
+
+
+def executed(notebook, folder, monkeypatch):
+    """Run a notebook as Jupyter would and return its code cells, errors kept in them."""
+    assert "python3" in KernelSpecManager().find_kernel_specs()
+    monkeypatch.setenv(
+        "PATH", os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    )
+    notebook = nbformat.from_dict(copy.deepcopy(notebook))
+    client = NotebookClient(
+        notebook, timeout=120, allow_errors=True, resources={"metadata": {"path": str(folder)}}
+    )
+    client.execute()
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def errors(cell):
+    return [output for output in cell.outputs if output.output_type == "error"]
+
+
+def text(cell):
+    return "".join(output.get("text", "") for output in cell.outputs)
+
+
+@pytest.mark.parametrize("assignment", ASSIGNMENTS)
+def test_with_the_solutions_every_check_passes(assignment, project, tmp_path, monkeypatch):
+    right, *_ = simulated_class(project, assignment, together=True)
+    assert right.kind == "right"
+    cells = executed(right.notebook, tmp_path, monkeypatch)
+    assert [(source_of(cell), errors(cell)) for cell in cells if errors(cell)] == []
+    noisy = [o for cell in cells for o in cell.outputs if o.get("name") == "stderr"]
+    assert noisy == []
+    passed = re.findall(r"^(\S+): passed", "\n".join(map(text, cells)), re.MULTILINE)
+    expected = [entry.identifier for entry in exercises() if entry.assignment == assignment]
+    assert sorted(passed) == sorted(expected)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("assignment", ASSIGNMENTS)
+def test_blank_it_fails_with_a_sentence_and_nothing_else(assignment, tmp_path, monkeypatch):
+    path = PROJECT / "exercises" / assignment / f"{assignment}.ipynb"
+    cells = executed(json.loads(path.read_text(encoding="utf-8")), tmp_path, monkeypatch)
+    found = [(source_of(cell), error) for cell in cells for error in errors(cell)]
+    others = [
+        (source, error.ename)
+        for source, error in found
+        if error.ename not in ("CheckFailure", "NotImplementedError")
+    ]
+    assert others == []
+    checks = [source for source, error in found if error.ename == "CheckFailure"]
+    expected = {entry.identifier for entry in exercises() if entry.assignment == assignment}
+    assert {
+        match for source in checks for match in re.findall(r'check\("([^"]+)"', source)
+    } == expected
+    # What a learner sees is the message, not our stack.
+    shown = ["\n".join(error.traceback) for _, error in found if error.ename == "CheckFailure"]
+    assert not [lines for lines in shown if "Traceback" in lines or "site-packages" in lines]
