@@ -157,14 +157,15 @@ def build(root: Path, *, verbose: bool = False, stream: TextIO | None = None) ->
         start_new_session=True,
     ) as process:
         complaints: list[str] = []
+        last: deque[str] = deque(maxlen=30)
         threads = [
+            threading.Thread(target=_follow, args=(process.stdout, progress, last, verbose)),
             threading.Thread(target=_collect, args=(process.stderr, progress, complaints)),
             threading.Thread(target=_tick_until_ended, args=(process, progress)),
         ]
         for thread in threads:
             thread.start()
         try:
-            last = _follow(process.stdout, progress, verbose)
             process.wait()
         except KeyboardInterrupt:
             progress.say("Stopped. Pages that were done stay done.")
@@ -186,14 +187,18 @@ def build(root: Path, *, verbose: bool = False, stream: TextIO | None = None) ->
 
 
 def _end_all(process: subprocess.Popen) -> None:
-    """End the build and whatever it has left running: a kernel, or the renderer of formulas."""
+    """End the build and whatever it has left running: a kernel, or the renderer of formulas.
+
+    Their ends of the pipes would otherwise keep us reading.
+    """
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGTERM)
 
 
-def _follow(lines: Iterable[str], progress: Progress, verbose: bool) -> deque[str]:
-    """Read what Jupyter Book says about its progress; return the last lines."""
-    last: deque[str] = deque(maxlen=30)
+def _follow(
+    lines: Iterable[str], progress: Progress, last: deque[str], verbose: bool
+) -> None:
+    """Read what Jupyter Book says about its progress; keep the last lines."""
     for line in (COLOUR.sub("", raw).rstrip() for raw in lines):
         last.append(line)
         if verbose:
@@ -202,7 +207,6 @@ def _follow(lines: Iterable[str], progress: Progress, verbose: bool) -> deque[st
             progress.end(float(match["seconds"]))
         elif match := EXECUTING.match(line):
             progress.begin(progress.name(match["page"]))
-    return last
 
 
 def _collect(lines: Iterable[str], progress: Progress, complaints: list[str]) -> None:

@@ -72,8 +72,8 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     with server:
         address = f"http://127.0.0.1:{server.server_port}/"
-        print(f"The course is at {address}  (Ctrl-C stops the server)", flush=True)
         try:
+            print(f"The course is at {address}  (Ctrl-C stops the server)", flush=True)
             server.serve_forever()
         except KeyboardInterrupt:
             print("\nStopped.")

@@ -1,0 +1,144 @@
+"""The build command: progress, failures that explain themselves, and nothing left running."""
+
+import io
+import textwrap
+import time
+
+import pytest
+
+from coursekit.site import build as building
+from coursekit.site.build import Progress, build, forget_old_caches, main
+
+
+class Terminal(io.StringIO):
+    """A stream that a person looks at."""
+
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def pretend(tmp_path, monkeypatch):
+    """Build a folder with a stand-in for Jupyter Book: ``status, text = pretend("python code")``."""
+    monkeypatch.setattr(building, "check_formulas", lambda root, say: None)
+
+    def run(code, **options):
+        monkeypatch.setattr(building, "JUPYTER_BOOK", textwrap.dedent(code))
+        stream = io.StringIO()
+        return build(tmp_path, stream=stream, **options), stream.getvalue()
+
+    return run
+
+
+def test_pages_are_shown_with_their_time(pretend, tmp_path):
+    (tmp_path / "_build/html/book").mkdir(parents=True)
+    (tmp_path / "_build/html/book/one.html").touch()
+    status, text = pretend(
+        f"""
+        print("{tmp_path}/book/one.md: Executing notebook using local CWD [mystnb]")
+        print("{tmp_path}/book/one.md: Executed notebook in 12.34 seconds [mystnb]")
+        """
+    )
+    assert status == 0
+    assert "    done   12.3 s  book/one.md" in text
+    assert "1 pages, 1 executed" in text
+
+
+def test_arguments_make_warnings_errors(pretend):
+    _, text = pretend("import sys; print(*sys.argv[1:])", verbose=True)
+    assert "-W -n --keep-going" in text
+    assert text.splitlines()[1].startswith("build ")
+
+
+def test_failing_page_is_named_and_its_report_printed(pretend, tmp_path):
+    report = tmp_path / "one.err.log"
+    report.write_text("way through the tools\nAn error occurred while executing: 1 / 0\nZeroDivisionError")
+    status, text = pretend(
+        f"""
+        import sys
+        print("{tmp_path}/book/one.md: Executing notebook using local CWD [mystnb]", flush=True)
+        import time; time.sleep(0.3)
+        print("\\x1b[91m{tmp_path}/book/one.md: WARNING: Executing notebook failed: X [mystnb.exec]", file=sys.stderr)
+        print("one.md: WARNING: Notebook exception traceback saved in: {report} [mystnb.exec]", file=sys.stderr)
+        print("[IPKernelApp] WARNING | chatter", file=sys.stderr)
+        sys.exit(3)
+        """
+    )
+    assert status == 3
+    assert "  failed " in text
+    assert "book/one.md" in text
+    assert "ZeroDivisionError" in text
+    assert "way through the tools" not in text
+    assert "chatter" not in text
+    assert "\x1b" not in text
+
+
+def test_failure_without_complaint_shows_the_last_lines(pretend):
+    status, text = pretend("import sys; print('the last word'); sys.exit(1)")
+    assert status == 1
+    assert "the last word" in text
+
+
+def test_what_the_build_leaves_running_does_not_hold_it_up(pretend):
+    started = time.monotonic()
+    status, _ = pretend(
+        """
+        import subprocess, sys
+        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+        """
+    )
+    assert status == 0
+    assert time.monotonic() - started < 30
+
+
+def test_person_sees_the_running_page_and_its_seconds(tmp_path):
+    stream = Terminal()
+    progress = Progress(tmp_path, stream)
+    progress.begin("book/one.md")
+    assert "running    0.0 s  book/one.md" in stream.getvalue()
+    progress.end(1.5)
+    assert stream.getvalue().endswith("\r\x1b[K    done    1.5 s  book/one.md\n")
+
+
+def test_log_has_one_line_a_page(tmp_path):
+    stream = io.StringIO()
+    progress = Progress(tmp_path, stream)
+    progress.begin("book/one.md")
+    progress.tick()
+    progress.end(1.5)
+    assert stream.getvalue() == "    done    1.5 s  book/one.md\n"
+
+
+def test_missing_node_is_said_in_one_sentence(tmp_path, monkeypatch):
+    said = []
+    monkeypatch.setenv("PATH", str(tmp_path))
+    building.check_formulas(tmp_path, said.append)
+    assert len(said) == 1
+    assert "install Node.js" in said[0]
+
+
+def test_failed_fetch_is_said_and_does_not_stop_the_build(tmp_path, monkeypatch):
+    said = []
+
+    def fail(root):
+        raise building.CannotFetch("npm was not found")
+
+    monkeypatch.setattr(building.shutil, "which", lambda name: "/usr/bin/node")
+    monkeypatch.setattr(building, "fetch_katex", fail)
+    building.check_formulas(tmp_path, said.append)
+    assert "npm was not found" in said[-1]
+
+
+def test_old_caches_are_forgotten(tmp_path):
+    import os
+
+    for age, name in enumerate("abcde"):
+        (tmp_path / name).mkdir()
+        os.utime(tmp_path / name, (1000 - age, 1000 - age))
+    forget_old_caches(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b", "c"]
+
+
+def test_folder_without_a_book_is_said(tmp_path, capsys):
+    assert main(["--root", str(tmp_path)]) == 2
+    assert "no _toc.yml" in capsys.readouterr().err
