@@ -45,7 +45,8 @@ from coursekit.checks import check, hint
 # sum to one. How large is the largest of them, on average, when the width `d_k` is 2, 64 and 2048?
 #
 # Return your three guesses in that order, as an array of shape `(3,)`, each between 1/16 and 1.
-# Guess before you run anything: the point is for the guess, right or wrong.
+# Guess before you run anything: the point is for the guess, right or wrong. (Chapter 3: *What large
+# scores do to softmax*.)
 
 
 # %% nbgrader={"grade": false, "grade_id": "predicted-largest-weight", "locked": false, "schema_version": 3, "solution": true, "task": false} coursekit={"exercise": "03.predicted_largest_weight", "helpers": ["imports"]}
@@ -93,7 +94,8 @@ mark("03.predicted_largest_weight", predicted_largest_weight, points=1)
 #
 # $$W = \begin{pmatrix} 0&1&0&0 \\ 1&0&0&0 \\ 0&0&1&0 \\ 0&0&0&1 \end{pmatrix}$$
 #
-# Return the three numbers in this order, as an array of shape `(3,)`.
+# Return the three numbers in this order, as an array of shape `(3,)`. (Chapter 3: *Four ways to say
+# how well a key fits*.)
 
 
 # %% nbgrader={"grade": false, "grade_id": "scores-by-hand", "locked": false, "schema_version": 3, "solution": true, "task": false} coursekit={"exercise": "03.scores_by_hand", "helpers": ["imports"]}
@@ -174,7 +176,8 @@ mark("03.scaled_dot_scores_loop", scaled_dot_scores_loop, points=2)
 # - Return an array of shape `(..., m, n)`.
 # - Do not change `query` or `key`.
 #
-# Half of the points are for two axes, the other half for leading axes.
+# Half of the points are for two axes, the other half for leading axes. (Chapter 3: *Four ways to say
+# how well a key fits*.)
 
 
 # %% nbgrader={"grade": false, "grade_id": "scaled-dot-scores", "locked": false, "schema_version": 3, "solution": true, "task": false} coursekit={"exercise": "03.scaled_dot_scores", "helpers": ["imports"]}
@@ -208,7 +211,7 @@ mark("03.scaled_dot_scores", scaled_dot_scores, points=4)
 # $$\text{scores}_{ij} = \text{query}_i \, W \, \text{key}_j^\top$$
 #
 # - `query` is `(..., m, d_q)`, `key` is `(..., n, d_k)`, `weight` is `(d_q, d_k)`.
-# - Return `(..., m, n)`. There is no scale.
+# - Return `(..., m, n)`. There is no scale. (Chapter 3: *Four ways to say how well a key fits*.)
 #
 # For example, query `[[1., 2.]]`, key `[[1., 0., 0.], [0., 0., 1.]]` and weight
 # `[[1., 0., 3.], [2., 0., 0.]]` give `[[5., 3.]]`.
@@ -248,7 +251,7 @@ mark("03.general_scores", general_scores, points=3)
 # - Return `(..., m, n)`, without loops over queries and keys if you can. There is no scale.
 #
 # For example, query `[[0.]]`, key `[[0.], [100.]]`, `w_query` `[[1., 1.]]`, `w_key` `[[1., -1.]]`
-# and `v` `[2., 1.]` give `[[0., 1.]]`.
+# and `v` `[2., 1.]` give `[[0., 1.]]`. (Chapter 3: *The additive score, written in two ways*.)
 
 
 # %% nbgrader={"grade": false, "grade_id": "additive-scores", "locked": false, "schema_version": 3, "solution": true, "task": false} coursekit={"exercise": "03.additive_scores", "helpers": ["imports"]}
@@ -291,6 +294,7 @@ mark("03.additive_scores", additive_scores, points=4)
 #
 # For example, with the queries `[[1., 1.], [1., 3.]]`, the keys `[[2., 0.], [4., 1.]]` and widths
 # `[1, 2]`, the dot products are 2 and 4, then 2 and 7; the result is `[[1., 1.], [6.25, 3.125]]`.
+# (Chapter 3: *How large is a dot product?*)
 
 
 # %% nbgrader={"grade": false, "grade_id": "score-variances", "locked": false, "schema_version": 3, "solution": true, "task": false} coursekit={"exercise": "03.score_variances", "helpers": ["imports"]}

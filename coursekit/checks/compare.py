@@ -42,7 +42,7 @@ def same_values(expected, got, allowed):
         return True
     finite = np.abs(expected[np.isfinite(expected)]).astype(float)
     scale = finite.max() if finite.size and finite.max() > 0 else 1.0
-    return largest_difference(expected, got)[0] <= allowed * scale
+    return bool(largest_difference(expected, got)[0] <= allowed * scale)
 
 
 def same_outcome(one, other, allowed):

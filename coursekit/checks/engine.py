@@ -13,7 +13,7 @@ the points of the plain cases.
 """
 
 import functools
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -60,7 +60,6 @@ class Report:
     remarks: tuple = ()
     n_cases: int = 0
     n_laws: int = 0
-    value: tuple = field(default=(), repr=False)
 
     @property
     def passed(self):
@@ -116,9 +115,7 @@ def examine(exercise, answer, seed):
     failures = dict(sorted(failures.items(), key=lambda item: order.index(item[0])))
     mistake = _recognise(exercise, seed, outcomes, findings) if failures else None
     remarks = () if failures else _remarks(exercise, expected, outcomes)
-    return Report(
-        exercise, failures, mistake, remarks, len(cases), len(exercise.laws), outcomes[0].value
-    )
+    return Report(exercise, failures, mistake, remarks, len(cases), len(exercise.laws))
 
 
 @functools.lru_cache(maxsize=64)
@@ -350,7 +347,7 @@ def _put_laws(exercise, answer, seed, cases, outcomes, failures):
         if finding is None:
             try:
                 sentence = law.broken(requests, [outcome.value for outcome in kept])
-            except ValueError as error:  # shapes that cannot even be compared
+            except (ValueError, IndexError) as error:  # shapes that cannot even be compared
                 sentence = f"its results do not fit together ({error})."
             if sentence:
                 finding = Finding("law", law.statement, f"{law.statement}: {sentence}")
@@ -437,5 +434,5 @@ def _remarks(exercise, expected, outcomes):
     for outcome in outcomes:
         remarks += [f"Python warned while your code ran: {text}" for text in outcome.warnings]
     if exercise.remark:
-        remarks.append(exercise.remark(outcomes[0].value))
+        remarks.append(exercise.remark)
     return tuple(dict.fromkeys(remarks))

@@ -39,9 +39,11 @@ def describe(report):
     failure = next(iter(report.failures.values()))
     blocks = [f"{_wrap(_standing(report, failure))}\n{QUESTIONS[failure.finding.question]}"]
     sentence = failure.finding.sentence
-    found = _wrap(sentence[0].upper() + sentence[1:])
+    if not sentence.startswith(exercise.answer):  # a name is not a word to begin with a capital
+        sentence = sentence[0].upper() + sentence[1:]
+    found = _wrap(sentence)
     if failure.case_name and failure.request is not None and failure.request.arguments:
-        found = _wrap(f"On {failure.case_name}: {sentence}")
+        found = _wrap(f"On {failure.case_name}: {failure.finding.sentence}")
     blocks.append(found)
     if numbers := _numbers(failure, exercise):
         blocks.append(numbers)

@@ -132,8 +132,8 @@ class Exercise:
         "numpy" or "torch".
     helpers : tuple of str
         `grade_id` of the locked cells that the answer may use.
-    remark : callable, optional
-        ``remark(value) -> str``: something worth saying about an answer that passes.
+    remark : str
+        Something worth saying about every answer that passes.
     """
 
     identifier: str
@@ -155,12 +155,19 @@ class Exercise:
     absolute: float | None = None
     needs: str = "numpy"
     helpers: tuple = ("imports",)
-    remark: Callable | None = None
+    remark: str = ""
     first_cause: tuple = ()
 
     @cached_property
     def _loaded(self):
-        return self.contents()
+        try:
+            return self.contents()
+        except ImportError as error:
+            if self.needs != "torch":
+                raise
+            raise ImportError(
+                f"{self.identifier} needs torch, which cannot be imported here ({error})"
+            ) from None
 
     @property
     def reference(self):

@@ -229,7 +229,11 @@ def _what(value):
     kind = type(value)
     name = _type_name(kind)
     if kind in (list, tuple):
-        return f"a {name} with {len(value)} entries"
+        entries = {type(entry) for entry in value}
+        if entries == {str}:
+            return f"a {name} of {len(value)} texts"
+        remedy = "; np.array(…) makes an array of numbers of it" if kind is list else ""
+        return f"a {name} with {len(value)} entries{remedy}"
     if kind in NUMBER_TYPES:
         return f"a single number ({name})"
     if kind is str:
@@ -242,7 +246,7 @@ def _what(value):
         return "a torch tensor"
     if kind is np.ndarray:
         return "a NumPy array"
-    if np.ndarray in kind.__mro__:
+    if np.ndarray in type.__dict__["__mro__"].__get__(kind):
         return f"a {name}, a relative of the NumPy array; np.asarray(…) makes a plain one of it"
     if kind in (type(_what), type(len), type):
         return f"a {name} itself, not its result: are the brackets of a call missing?"

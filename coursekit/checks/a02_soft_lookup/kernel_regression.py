@@ -390,9 +390,9 @@ EXERCISE = Exercise(
         "Which are the queries, which the keys, which the values?",
         "A table of distances `(m, n)`, in bandwidths; from it the kernel; divide each row by its "
         "sum; multiply by `y_train`. What could a row's sum be in the worst case?",
-        "`u = np.abs(x[:, None] - x_train) / bandwidth` is the table. For the gaussian subtract each "
-        "row's smallest `u**2` before the exponential. Where the row's total is 0, divide by 1 "
-        "instead: the sum above it is 0 too.",
+        "`x[:, None] - x_train` is a table of differences; drop the signs and divide by the "
+        "bandwidth. For the gaussian subtract each row's smallest square before the exponential. "
+        "Where a row's total is 0, divide by 1 instead: the sum above it is 0 too.",
     ),
     returns=("estimate",),
     cases=cases,

@@ -228,9 +228,9 @@ EXERCISE = Exercise(
         "weights and the values comes one row of the result.",
         "For each query: a list of scores, minus the largest; their exponentials; their total. "
         "Then start with zeros and add each value times its exponential divided by the total.",
-        "Inside `for i in range(len(query))`: `scores = np.array([query[i] @ key[j] for j in "
-        "range(len(key))])`, then `np.exp(scores - scores.max())`, then a second loop over `j` that "
-        "does `context[i] += weight * value[j]`.",
+        "For each `i`: collect `query[i] @ key[j]` over all `j` in an array, subtract its `max()`, "
+        "take `np.exp`, and remember the sum. A second loop over `j` adds the `j`-th exponential, "
+        "divided by that sum, times `value[j]` to `context[i]`.",
     ),
     returns=("context",),
     cases=cases,

@@ -111,5 +111,5 @@ EXERCISE = Exercise(
         },
     ),
     contents=lambda: Contents(an_accepted_guess, MISTAKES),
-    remark=lambda value: "your guess is noted. The cell below measures it.",
+    remark="your guess is noted. The cell below measures it.",
 )

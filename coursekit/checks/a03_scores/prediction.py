@@ -113,5 +113,5 @@ EXERCISE = Exercise(
         },
     ),
     contents=lambda: Contents(an_accepted_guess, MISTAKES),
-    remark=lambda value: "your guess is noted. The cells below measure it.",
+    remark="your guess is noted. The cells below measure it.",
 )

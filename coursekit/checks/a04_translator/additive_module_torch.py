@@ -243,7 +243,7 @@ MISTAKES = (
     Mistake(
         "the mask ignored",
         MaskIgnored,
-        "Masked positions get weight: the mask is never used.",
+        "Masked positions get weight: the mask is never used. They must not take part in the softmax.",
     ),
     Mistake(
         "the mask turned round",

@@ -379,7 +379,7 @@ MENDED_MISTAKES = (
     Mistake(
         "the mask ignored",
         mask_ignored,
-        "Padding gets weight: keep is never used.",
+        "Padding gets weight: keep is never used. Masked words must not take part in the softmax.",
     ),
     Mistake(
         "queries compete",

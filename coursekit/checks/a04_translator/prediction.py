@@ -104,5 +104,5 @@ EXERCISE = Exercise(
         {"high": "a share of the weight is at most 1", "low": "a share is never negative"},
     ),
     contents=lambda: Contents(an_accepted_guess, MISTAKES),
-    remark=lambda value: "your guess is noted. The cell below measures it.",
+    remark="your guess is noted. The cell below measures it.",
 )

@@ -1,0 +1,138 @@
+"""The bank of known mistakes: each is caught on every seed, and told apart from all the others."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from coursekit.checks import exercises
+from coursekit.checks.engine import _mistaken, examine
+from coursekit.checks.seeds import DEFAULT_HIDDEN_SEED, PUBLIC_SEED, generator
+
+EXERCISES = {entry.identifier: entry for entry in exercises()}
+TRIVIAL = {"prediction", "by hand"}
+GRADED = {
+    "02": {"softmax", "soft_lookup", "kernel_regression", "softmax_jacobian"},
+    "03": {"scaled_dot_scores", "additive_scores", "general_scores", "score_variances"},
+    "04": {"bahdanau_step", "luong_step", "alignment_error", "greedy_decode"},
+}
+
+
+def seeds(exercise):
+    """A module costs a hundred times what a function does; two seeds still tell it apart."""
+    return (PUBLIC_SEED, DEFAULT_HIDDEN_SEED, *(() if exercise.needs == "torch" else (1, 2, 3)))
+
+
+each_exercise = pytest.mark.parametrize("exercise", EXERCISES.values(), ids=EXERCISES)
+
+
+@each_exercise
+def test_the_reference_passes_its_own_check(exercise):
+    for seed in (*seeds(exercise), *(() if exercise.needs == "torch" else range(10, 20))):
+        report = examine(exercise, exercise.reference, seed)
+        assert report.passed, (seed, report.failures)
+        assert report.earned(exercise.points) == exercise.points
+
+
+@each_exercise
+def test_every_known_mistake_is_killed_and_named(exercise):
+    for seed, mistake in itertools.product(seeds(exercise), exercise.mistakes):
+        report = examine(exercise, mistake.function, seed)
+        assert not report.passed, (seed, mistake.name)
+        named = report.mistake and report.mistake.name
+        assert named == (mistake.same_as or mistake.name), (seed, mistake.name)
+
+
+@each_exercise
+def test_known_mistakes_differ_unless_declared_the_same(exercise):
+    by_name = {mistake.name: mistake for mistake in exercise.mistakes}
+    for mistake in exercise.mistakes:
+        if mistake.same_as is not None:
+            assert by_name[mistake.same_as].same_as is None
+    for seed in seeds(exercise):
+        named = [
+            examine(exercise, mistake.function, seed).mistake.name for mistake in exercise.mistakes
+        ]
+        distinct = [mistake.name for mistake in exercise.mistakes if mistake.same_as is None]
+        assert sorted(set(named)) == sorted(distinct)
+        assert [m.name for m, _, _ in _mistaken(exercise, seed)] == list(by_name)
+
+
+@each_exercise
+def test_banks_are_large_enough(exercise):
+    distinct = [mistake for mistake in exercise.mistakes if mistake.same_as is None]
+    assert len(distinct) >= (5 if exercise.kind in TRIVIAL else 8)
+    assert len({mistake.name for mistake in exercise.mistakes}) == len(exercise.mistakes)
+
+
+@each_exercise
+def test_explanations_are_for_a_person(exercise):
+    for mistake in exercise.mistakes:
+        text = mistake.explanation
+        assert text[-1] in ".)", mistake.name
+        assert mistake.same_as or len(text) > 40, mistake.name
+        assert not mistake.name.endswith("."), mistake.name
+
+
+@each_exercise
+def test_records_are_complete(exercise):
+    assert exercise.identifier.startswith(exercise.assignment[:2] + ".")
+    assert exercise.points > 0
+    assert exercise.difficulty in (1, 2, 3)
+    assert exercise.minutes > 0
+    assert len(exercise.hints) == 3
+    assert all(len(hint) > 20 for hint in exercise.hints)
+    assert sum(part.share for part in exercise.parts) == pytest.approx(1)
+    parts = {part.name for part in exercise.parts}
+    for seed in (PUBLIC_SEED, DEFAULT_HIDDEN_SEED):
+        cases = _cases(exercise, seed)
+        assert {case.part for case in cases} | {exercise.parts[-1].name} == parts
+        assert cases[0].part == exercise.parts[0].name
+        assert len({case.name for case in cases}) == len(cases)
+
+
+@each_exercise
+def test_shares_give_points_a_person_can_read(exercise):
+    worth = [round(exercise.points * part.share, 6) for part in exercise.parts]
+    assert all((2 * points).is_integer() for points in worth), worth
+
+
+@each_exercise
+def test_public_and_hidden_cases_are_other_numbers_of_the_same_families(exercise):
+    public, hidden = (_cases(exercise, seed) for seed in (PUBLIC_SEED, DEFAULT_HIDDEN_SEED))
+    assert [case.name for case in public] == [case.name for case in hidden]
+    if not public[0].request.arguments:
+        return  # an answer without arguments is asked one thing only
+    assert repr(public) != repr(hidden)
+    assert repr(public) == repr(_cases(exercise, PUBLIC_SEED))
+
+
+def _cases(exercise, seed):
+    return exercise.cases(generator(seed, exercise.identifier, "cases"))
+
+
+def test_the_graded_functions_of_the_course_are_there():
+    for chapter, names in GRADED.items():
+        assert names <= {identifier[3:] for identifier in EXERCISES if identifier[:2] == chapter}
+
+
+@pytest.mark.parametrize("chapter", ["02", "03", "04"])
+def test_each_assignment_has_every_kind_of_exercise(chapter):
+    kinds = [entry.kind for entry in EXERCISES.values() if entry.identifier[:2] == chapter]
+    for kind in ("prediction", "by hand", "loop", "vectorised", "counterexample", "mended"):
+        assert kinds.count(kind) == 1, kind
+
+
+@each_exercise
+def test_a_mistake_can_be_handed_in_as_an_answer(exercise):
+    namespace = {"np": np}
+    if exercise.needs == "torch":
+        import torch
+
+        namespace = {"torch": torch}
+    for mistake in exercise.mistakes:
+        source = mistake.as_answer(exercise.answer)
+        assert source.startswith((f"def {exercise.answer}(", f"class {exercise.answer}("))
+        local = dict(namespace)
+        exec(source, local)
+        assert callable(local[exercise.answer])

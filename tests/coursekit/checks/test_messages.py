@@ -1,0 +1,122 @@
+"""What a learner reads: question, case, expected, got, cause; little where there is little to say."""
+
+import numpy as np
+import pytest
+
+from coursekit.checks import CheckFailure, check, exercise, exercises
+from coursekit.checks.engine import examine
+from coursekit.checks.messages import QUESTIONS, describe
+from coursekit.checks.seeds import PUBLIC_SEED
+
+PAIRS = [(entry, mistake) for entry in exercises() for mistake in entry.mistakes]
+
+
+@pytest.mark.parametrize(
+    ("entry", "mistake"), PAIRS, ids=[f"{e.identifier}-{m.name}" for e, m in PAIRS]
+)
+def test_every_message_is_complete_and_of_bearable_length(entry, mistake):
+    report = examine(entry, mistake.function, PUBLIC_SEED)
+    message = describe(report)
+    failure = next(iter(report.failures.values()))
+    assert message.startswith(f"{entry.identifier}: ")
+    assert any(question in message for question in QUESTIONS.values())
+    assert report.mistake.explanation.split()[0] in message
+    assert f"A known mistake: {report.mistake.name}.\n" in message
+    assert f'hint("{entry.identifier}", level=1)' in message
+    assert len(message) < 3500
+    assert len(message.splitlines()) < 75
+    assert all(len(line) <= 110 for line in message.splitlines())
+    question = failure.finding.question
+    if question in {"shape", "dtype"}:
+        assert "xpected" in message
+        assert "got" in message
+    if question == "value" and entry.kind not in {"by hand", "prediction", "counterexample"}:
+        assert f"your {failure.finding.result}" in message or "largest difference" in message
+        assert "xpected" in message
+
+
+@pytest.mark.parametrize(
+    "identifier", ["02.lookup_by_hand", "03.scores_by_hand", "04.greedy_by_hand"]
+)
+def test_no_message_gives_the_answer_of_a_paper_exercise_away(identifier):
+    entry = exercise(identifier)
+    wanted = entry.reference()
+    several = isinstance(wanted, tuple)
+    wrong = tuple(np.full_like(w, 99) for w in wanted) if several else np.full_like(wanted, 99)
+    message = describe(examine(entry, lambda: wrong, PUBLIC_SEED))
+    assert "not right at [0], [1]" in message
+    numbers = np.concatenate([np.ravel(w) for w in (wanted if several else [wanted])])
+    words = message.partition("\n\n")[2].replace(",", " ").split()
+    assert not {f"{number:g}" for number in numbers} & set(words) - {"2", "3"}  # levels of hints
+
+
+def test_a_small_case_prints_its_numbers():
+    with pytest.raises(CheckFailure) as failure:
+        check("03.scaled_dot_scores", lambda query, key: 0 * (query @ key.T))
+    text = str(failure.value)
+    assert "On two queries and three keys of width 4" in text
+    for line in ("query, shape (2, 4):", "key, shape (3, 4):", "expected scores, shape (2, 3):"):
+        assert line in text
+    assert "your scores, shape (2, 3):" in text
+    assert "largest difference in scores: " in text
+
+
+def test_a_large_case_prints_shapes_and_the_largest_difference():
+    def wrong_when_large(components, widths):
+        right = exercise("03.score_variances").reference(components, widths)
+        return right * (1 if components.size < 100 else 1.5)
+
+    text = describe(examine(exercise("03.score_variances"), wrong_when_large, PUBLIC_SEED))
+    assert "components: shape (2, 200, 64)" in text
+    assert "largest difference in variances" in text
+    assert text.count("\n") < 30
+
+
+def test_an_unknown_mistake_gets_no_name():
+    report = examine(exercise("02.softmax"), lambda scores: scores * 0 + 0.123, PUBLIC_SEED)
+    assert report.mistake is None
+    assert "A known mistake" not in describe(report)
+
+
+def test_two_mistakes_at_once_are_not_taken_for_one():
+    report = examine(
+        exercise("03.scaled_dot_scores"), lambda query, key: query @ key.T, PUBLIC_SEED
+    )
+    assert report.mistake is None
+
+
+def test_a_failing_answer_that_raises_everywhere_is_named_only_for_the_same_reason():
+    def other_reason(query, key, weight):
+        raise ValueError("something of my own")
+
+    assert examine(exercise("03.general_scores"), other_reason, PUBLIC_SEED).mistake is None
+
+
+def test_the_line_of_an_error_is_shown():
+    def answer(query, key):
+        return np.linalg.inv(query)
+
+    text = describe(examine(exercise("03.scaled_dot_scores"), answer, PUBLIC_SEED))
+    assert "LinAlgError" in text
+    assert "\n    return np.linalg.inv(query)" in text
+
+
+def test_a_blank_answer_hears_only_that():
+    def scaled_dot_scores(query, key):
+        raise NotImplementedError
+
+    text = describe(examine(exercise("03.scaled_dot_scores"), scaled_dot_scores, PUBLIC_SEED))
+    assert (
+        text.splitlines()[-1] == ("Scaled_dot_scores is not written yet: its body still says so.")
+        or "scaled_dot_scores is not written yet" in text
+    )
+    assert len(text.splitlines()) < 6
+
+
+def test_the_cause_is_reported_before_what_follows_from_it():
+    """With wrong weights, context and state are wrong too; the weights are what to look at."""
+    entry = exercise("04.bahdanau_step")
+    ignored = next(m for m in entry.mistakes if m.name == "the mask ignored")
+    report = examine(entry, ignored.function, PUBLIC_SEED)
+    assert report.failures["mask"].finding.result == "weights"
+    assert "the other results: state wrong, context wrong" in describe(report)
