@@ -75,8 +75,10 @@ def peak_memory(function: Callable[[], object], *, method: str | None = None) ->
     if method is not None and method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
     function()
+    gc.collect()
     if method == "traced":
         return PeakMemory(_traced(function), "traced")
+    _give_back_free_memory()
     try:
         _reset_peak()
     except OSError:
@@ -93,9 +95,6 @@ def _reset_peak() -> None:
 
 def _resident(function: Callable[[], object]) -> int:
     """Return the growth of the resident set's peak during one call."""
-    gc.collect()
-    _give_back_free_memory()
-    _reset_peak()
     before = _status("VmRSS")
     function()
     return max(_status("VmHWM") - before, 0)
@@ -116,7 +115,6 @@ def _give_back_free_memory() -> None:
 
 def _traced(function: Callable[[], object]) -> int:
     """Return the growth of what Python and NumPy had allocated during one call."""
-    gc.collect()
     already = tracemalloc.is_tracing()
     if not already:
         tracemalloc.start()

@@ -59,9 +59,8 @@ def to_svg(figure: Figure) -> tuple[str, int]:
         bbox_inches="tight",
         pad_inches=0.06,
         facecolor="white",
-        metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
     )
-    # Matplotlib writes each label into a comment too; no label may reach the page raw.
+    # The metadata hold the date. Comments hold each label; no label may reach the page raw.
     svg = _COMMENTS.sub("", buffer.getvalue())
     svg = re.sub(r"\s*\n\s*", "\n", svg).strip()
     return svg, round(float(_SIZE.search(svg).group(1)) * 96 / 72)

@@ -172,6 +172,15 @@ def test_traced_memory_counts_the_peak_not_the_end():
     assert 16 <= used < 25
 
 
+def test_traced_memory_forgets_a_callers_earlier_peak():
+    tracemalloc.start()
+    try:
+        ones(32)()
+        assert peak_memory(ones(2), method="traced").bytes < 3 * MEBIBYTE
+    finally:
+        tracemalloc.stop()
+
+
 def test_traced_memory_leaves_a_callers_tracing_on():
     tracemalloc.start()
     try:
