@@ -250,9 +250,7 @@ def _drawn_key(soft, uniform):
     """Return the first key at which the weights so far exceed the uniform number."""
     so_far = np.cumsum(soft, -1)  # (..., m, n)
     exceeds = so_far > uniform[..., None]  # (..., m, n)
-    is_last = (
-        so_far == so_far[..., -1:]
-    )  # where rounding leaves the sum below 1, the last key stands in
+    is_last = so_far == so_far[..., -1:]  # where rounding leaves the sum below 1
     return np.argmax(exceeds | is_last, -1)  # (..., m)
 
 
@@ -268,5 +266,6 @@ def _weighted_sum(weights, value):
         (np.inf, value == np.inf),
         (-np.inf, value == -np.inf),
     ):
-        output = np.where(seen @ found > 0, output + bad, output)  # what a query does see, it shows
+        shows = seen @ found > 0  # (..., m, d_v)
+        output = np.where(shows, output + bad, output)
     return output

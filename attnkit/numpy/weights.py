@@ -49,13 +49,9 @@ def softmax(x, axis=-1):
     x = np.minimum(x, np.finfo(x.dtype).max)  # +inf becomes the largest number
     highest = np.max(x, axis, keepdims=True, initial=-np.inf)  # (..., 1)
     masked = x == -np.inf  # (..., n)
-    exponentials = np.where(
-        masked, 0, np.exp(x - highest)
-    )  # (..., n), at most 1: nothing overflows
+    exponentials = np.where(masked, 0, np.exp(x - highest))  # (..., n), none above 1
     total = np.sum(exponentials, axis, keepdims=True)  # (..., 1)
-    return np.where(
-        masked, 0, exponentials / total
-    )  # (..., n), also where everything is masked: 0, not 0 / 0
+    return np.where(masked, 0, exponentials / total)  # (..., n), also 0 in place of 0 / 0
 
 
 @floating("scores")

@@ -1,5 +1,7 @@
 """The same names as in `attnkit.numpy`, in PyTorch: differentiable, on any device."""
 
+# ruff: noqa: F403 (each module says in __all__ what is public)
+
 from .attention import *
 from .generate import *
 from .masks import *

@@ -255,9 +255,7 @@ def _drawn_key(soft, uniform):
     """Return the first key at which the weights so far exceed the uniform number."""
     so_far = soft.cumsum(-1)  # (..., m, n)
     exceeds = so_far > uniform[..., None]  # (..., m, n)
-    is_last = (
-        so_far == so_far[..., -1:]
-    )  # where rounding leaves the sum below 1, the last key stands in
+    is_last = so_far == so_far[..., -1:]  # where rounding leaves the sum below 1
     return (exceeds | is_last).int().argmax(-1)  # (..., m)
 
 
@@ -281,7 +279,6 @@ def _weighted_sum(weights, value):
         (torch.inf, value == torch.inf),
         (-torch.inf, value == -torch.inf),
     ):
-        output = torch.where(
-            seen @ found.to(value) > 0, output + bad, output
-        )  # what a query sees, it shows
+        shows = seen @ found.to(value) > 0  # (..., m, d_v)
+        output = torch.where(shows, output + bad, output)
     return output

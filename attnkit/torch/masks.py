@@ -374,9 +374,8 @@ def local_m_mask(m, n, window, *, device=None):
 def _start_positions(m, n, device):
     """Return the positions of queries and keys, both counted from the start."""
     m, n = check_size("m", m), check_size("n", n)
-    return torch.arange(m, device=device)[:, None], torch.arange(
-        n, device=device
-    )  # (m, 1) and (n,)
+    query = torch.arange(m, device=device)[:, None]  # (m, 1)
+    return query, torch.arange(n, device=device)  # (n,)
 
 
 def _positions(m, n, device):

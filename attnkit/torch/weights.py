@@ -49,10 +49,8 @@ def softmax(x, axis=-1):
     x = x.clamp(max=torch.finfo(x.dtype).max)  # +inf becomes the largest number
     masked = x == -torch.inf  # (..., n)
     empty = masked.all(axis, keepdim=True)  # (..., 1)
-    weights = torch.softmax(
-        x.masked_fill(empty, 0), axis
-    )  # (..., n), defined even where all is masked,
-    return weights.masked_fill(masked, 0)  # and 0 there, with the gradient 0
+    weights = torch.softmax(x.masked_fill(empty, 0), axis)  # (..., n), without NaN, then
+    return weights.masked_fill(masked, 0)  # 0 where masked, with the gradient 0
 
 
 @floating("scores")
