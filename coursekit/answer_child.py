@@ -68,7 +68,7 @@ def verdict(identifier: str, cells: list[tuple[str, str]]) -> tuple[str, str]:
     except BaseException as error:
         return "breaks", f"{wanted.answer} stops with {_described(error)}."
     if report.passed:
-        return "passes", "\n".join(report.remarks)
+        return "passes", "\n".join(f"Remark: {remark}" for remark in report.remarks)
     if any(failure.finding.code == "not written" for failure in report.failures.values()):
         return "not written", ""
     return "fails", describe(report)

@@ -117,7 +117,10 @@ def _cell(cell: NotebookNode, assignment: str, position: int, lookup: Callable) 
     kept = {
         key: cell.metadata[key] for key in ("nbgrader", "coursekit", "tags") if key in cell.metadata
     }
-    source = PLACEHOLDER.sub(lambda match: _about(lookup(match[1])), cell.source)
+    asked = [lookup(name) for name in PLACEHOLDER.findall(cell.source)]
+    source = PLACEHOLDER.sub(lambda match: _size(lookup(match[1])), cell.source)
+    # Hints come after the question, not between it and its heading.
+    source = "\n\n".join([source, *map(_hints, asked)])
     make = {
         "code": nbformat.v4.new_code_cell,
         "markdown": nbformat.v4.new_markdown_cell,
@@ -127,15 +130,19 @@ def _cell(cell: NotebookNode, assignment: str, position: int, lookup: Callable) 
     return make(source=source, metadata=kept, id=identifier)
 
 
-def _about(exercise) -> str:
-    """Return what stands below the heading of an exercise: its size and three hints, one inside the other."""
+def _size(exercise) -> str:
+    """Return the line below the heading of an exercise."""
     stars = "★" * exercise.difficulty + "☆" * (3 - exercise.difficulty)
     points = f"{exercise.points:g} point" + "s" * (exercise.points != 1)
-    lines = [
+    return (
         f"**{points}** · difficulty {stars} ({exercise.difficulty} of 3) · about "
-        f"{exercise.minutes} minutes",
-        "",
-    ]
+        f"{exercise.minutes} minutes"
+    )
+
+
+def _hints(exercise) -> str:
+    """Return the hints of an exercise, folded, each inside the one before."""
+    lines = []
     for number, hint in enumerate(exercise.hints, start=1):
         # The blank lines make Markdown render inside the HTML.
         lines += [

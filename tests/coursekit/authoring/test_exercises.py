@@ -1,6 +1,5 @@
 """The released notebooks themselves: with solutions they run through, without them they fail cleanly."""
 
-import copy
 import json
 import os
 import re
@@ -37,7 +36,7 @@ def executed(notebook, folder, monkeypatch):
     monkeypatch.setenv(
         "PATH", os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
     )
-    notebook = nbformat.from_dict(copy.deepcopy(notebook))
+    notebook = nbformat.reads(json.dumps(notebook), as_version=4)
     client = NotebookClient(
         notebook, timeout=120, allow_errors=True, resources={"metadata": {"path": str(folder)}}
     )
