@@ -183,7 +183,7 @@ class ClaimDirective(MystDirective):
         title.extend(self.inline(claim.text))
         figure = nodes.paragraph(classes=["claim-figure"])
         figure += nodes.Text("Measured in this build: ")
-        figure.extend(settlement.figure)
+        figure.extend([*settlement.figure, nodes.Text(".")])
         verdict = nodes.paragraph(classes=["claim-verdict"])
         verdict += nodes.Text("Verdict: ")
         verdict.extend(verdict_nodes(settlement))
@@ -276,12 +276,12 @@ class WriteLedger(SphinxPostTransform):
         if measured:
             header = ["Claim", "Measured in", "Figure of this build", "Verdict"]
             rows = [row for line in measured for row in self._measured_rows(*line, known)]
-            result.append(_table(header, rows, [38, 17, 30, 15], "ledger-measured"))
+            result.append(_table(header, rows, [28, 16, 34, 22], "ledger-measured"))
         if open_claims:
             result.append(nodes.rubric(text="Not measured yet"))
             result.append(
                 nodes.paragraph(
-                    text="The chapters that measure these claims are not part of this build."
+                    text="These claims wait for chapters that are not part of this build."
                 )
             )
             rows = [
@@ -359,7 +359,7 @@ def _table(header: list[str], rows: list[nodes.row], widths: list[int], name: st
     group.extend(nodes.colspec(colwidth=width) for width in widths)
     group += nodes.thead("", _row(*([nodes.paragraph(text=title)] for title in header)))
     group += nodes.tbody("", *rows)
-    return nodes.table("", group, classes=["ledger", name])
+    return nodes.table("", group, classes=["ledger", name, "colwidths-given"])
 
 
 # ---------------------------------------------------------------------------------------------
