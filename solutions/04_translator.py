@@ -177,7 +177,7 @@ mark("04.greedy_by_hand", greedy_by_hand, points=2)
 # - Return three arrays: the new state `(B, h)`, the context `(B, d)`, the weights `(B, n)`.
 #
 # You may use `masked_softmax` and `gru_step`. Three of the five points are for sentences without
-# padding, two for those with.
+# padding, two for those with. (Chapter 3: *The additive score, written in two ways*.)
 
 
 # %% nbgrader={"grade": false, "grade_id": "bahdanau-step", "locked": false, "schema_version": 3, "solution": true, "task": false} coursekit={"exercise": "04.bahdanau_step", "helpers": ["imports", "masked-softmax", "gru-step"]}
@@ -224,7 +224,7 @@ mark("04.bahdanau_step", bahdanau_step, points=5)
 #   `(B, n)`.
 #
 # You may use `masked_softmax` and `gru_step`. Three of the five points are for sentences without
-# padding, two for those with.
+# padding, two for those with. (Chapter 3: *Four ways to say how well a key fits*, for the score.)
 
 
 # %% nbgrader={"grade": false, "grade_id": "luong-step", "locked": false, "schema_version": 3, "solution": true, "task": false} coursekit={"exercise": "04.luong_step", "helpers": ["imports", "masked-softmax", "gru-step"]}

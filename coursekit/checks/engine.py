@@ -195,22 +195,26 @@ def _did_it_work(exercise, request, right, outcome):
         return Finding(
             "returned",
             outcome.sentence,
-            f"{name} returned {outcome.sentence}. Expected: {_results(exercise)}.",
+            f"{name} returned {outcome.sentence}. Expected: {_results(exercise, right)}.",
         )
     n_wanted = 1 if isinstance(request, Forward) else len(right.value)
     n_got = len(outcome.value) if outcome.form == "tuple" else 1
     if n_got != n_wanted or (outcome.form == "tuple") != (right.form == "tuple"):
         came = f"a tuple of {n_got}" if outcome.form == "tuple" else f"one {outcome.form}"
-        return Finding("returned", came, f"{name} returned {came}. Expected: {_results(exercise)}.")
+        return Finding(
+            "returned", came, f"{name} returned {came}. Expected: {_results(exercise, right)}."
+        )
     return None
 
 
-def _results(exercise):
+def _results(exercise, right):
+    """What should have come, in words."""
+    names = exercise.returns
     if exercise.needs == "torch":
-        return f"one tensor, the {exercise.returns[0]}"
-    if len(exercise.returns) == 1:
-        return f"the {exercise.returns[0]}, as a plain NumPy array or number"
-    return f"a tuple of {len(exercise.returns)} arrays, ({', '.join(exercise.returns)})"
+        return f"one tensor, the {names[0]}"
+    if len(names) > 1:
+        return f"a tuple of {len(names)}, ({', '.join(names)})"
+    return f"the {names[0]}, as {'a plain NumPy array' if right.value[0].ndim else 'one number'}"
 
 
 def _raised_sentence(exercise, request, outcome):
@@ -315,7 +319,7 @@ def _ask_value(exercise, request, name, wanted, got):
         same = same_values(wanted, got, tolerance(*_dtypes(request), wanted.dtype))
     if same:
         return None
-    sentence = f"{name}: the shape is right, the numbers are wrong."
+    sentence = f"the numbers in {name} are wrong (the shape is right)."
     if wanted.ndim == 0:
         sentence = f"{name} is not right."
     return Finding("value", "different", sentence, name)

@@ -76,7 +76,7 @@ def _numbers(failure, exercise):
     if exercise.kind == "by hand":
         # The expected numbers are the answer itself: name the places instead.
         return _indent(_places(failure, exercise)) if question == "value" else ""
-    if question == "ran" and outcome.stage in {"construct", "load"}:
+    if question == "ran" and outcome.stage in {"signature", "construct", "load"}:
         return ""
     sizes = [np.size(v) for v in request.arguments.values() if isinstance(v, np.ndarray)]
     few = FEW_NUMBERS if sum(sizes) <= 2 * FEW_NUMBERS else max(1, FEW_NUMBERS // 4)

@@ -1,4 +1,9 @@
-"""What an exercise is: its cases, laws, parts, known mistakes and hints, as plain records."""
+"""What an exercise is: its cases, laws, parts, known mistakes and hints, as plain records.
+
+To add a known mistake, write the wrong function into its exercise's file, add a `Mistake` to the
+tuple below it, and run ``pytest tests/coursekit/checks -k IDENTIFIER``: the tests say whether it is
+caught on every seed and told apart from the others. If it is not, a case is missing.
+"""
 
 import ast
 import inspect

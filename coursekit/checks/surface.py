@@ -35,7 +35,7 @@ class Call:
 class Forward:
     """Build a torch module, load its state, run it forward, and go back through it.
 
-    `construct` are the numbers its constructor takes (by keyword), `state` the arrays of its
+    `construct` are the numbers its constructor takes, in order, `state` the arrays of its
     parameters by name, `inputs` the arrays it is called with, in order. With a `cotangent` (an
     array shaped like the output) the outcome also holds, after the output, the gradients of
     ``sum(output * cotangent)`` with respect to every input and every entry of `state`.
@@ -141,7 +141,7 @@ def _forward(module_class, request):
     stage = "construct"
     inputs = tensors(request.inputs, request.cotangent is not None)
     try:
-        module = module_class(**request.construct)
+        module = module_class(*request.construct.values())
         stage = "load"
         # Before loading: a module made in float32 would round a float64 state.
         module.to(dtype=next(t.dtype for t in inputs.values() if t.is_floating_point()))

@@ -127,7 +127,7 @@ def with_infinity():
 
 COUNTEREXAMPLE_MISTAKES = (
     Mistake(
-        "as many sentences as fits no query",
+        "sizes that do not fit together",
         sentences_unlike_queries,
         "With B and m different the shapes do not broadcast, and NumPy says so. The silent case "
         "needs sizes for which (B, n) fits where (m, n) is expected.",

@@ -469,13 +469,9 @@ def test_right_modules_pass():
             return torch.bmm(weights.masked_fill(~mask, 0.0), value)
 
     class OneQueryAtATime(torch.nn.Module):
-        def __init__(self, d_query, d_key, d_attention):
+        def __init__(self, a, b, c):
             super().__init__()
-            shapes = {
-                "w_query": (d_query, d_attention),
-                "w_key": (d_key, d_attention),
-                "v": (d_attention,),
-            }
+            shapes = {"w_query": (a, c), "w_key": (b, c), "v": (c,)}
             for name, shape in shapes.items():
                 setattr(self, name, torch.nn.Parameter(torch.zeros(shape, dtype=torch.float64)))
 
