@@ -370,7 +370,9 @@ def read_ledger_again(
     app: Sphinx, env: BuildEnvironment, added: set, changed: set, removed: set
 ) -> list[str]:
     """Mark the ledger as outdated whenever any page was added, changed or removed."""
-    return [page for page in ledger_pages(env) if (added or changed or removed) and page not in removed]
+    return [
+        page for page in ledger_pages(env) if (added or changed or removed) and page not in removed
+    ]
 
 
 def forget_page(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
@@ -386,7 +388,9 @@ def check_page(app: Sphinx, doctree: nodes.document) -> None:
     glued = getattr(env, "nb_metadata", {}).get(env.docname, {}).get("glue", [])
     shown = settlements(env).get(env.docname, {})
     number = chapter_of(env.docname)
-    for identifier in (key.removeprefix(GLUE_PREFIX) for key in glued if key.startswith(GLUE_PREFIX)):
+    for identifier in (
+        key.removeprefix(GLUE_PREFIX) for key in glued if key.startswith(GLUE_PREFIX)
+    ):
         if identifier not in shown:
             logger.warning(
                 "claim %s is settled but not shown; add the directive {claim} %s",
@@ -421,7 +425,9 @@ def check_complete(app: Sphinx, env: BuildEnvironment) -> None:
                 )
 
 
-def merge_pages(app: Sphinx, env: BuildEnvironment, docnames: list[str], other: BuildEnvironment) -> None:
+def merge_pages(
+    app: Sphinx, env: BuildEnvironment, docnames: list[str], other: BuildEnvironment
+) -> None:
     """Take over what pages read by another process have settled."""
     for docname in docnames:
         if docname in settlements(other):
@@ -444,4 +450,9 @@ def setup(app: Sphinx) -> dict:
     app.connect("env-merge-info", merge_pages)
     app.connect("doctree-read", check_page)
     app.connect("env-check-consistency", check_complete)
-    return {"version": "1", "env_version": 1, "parallel_read_safe": True, "parallel_write_safe": True}
+    return {
+        "version": "1",
+        "env_version": 1,
+        "parallel_read_safe": True,
+        "parallel_write_safe": True,
+    }

@@ -32,7 +32,9 @@ def module_file(module: str) -> tuple[Path, str]:
     package, *rest = module.split(".")
     specification = importlib.util.find_spec(package)
     if specification is None or not specification.submodule_search_locations:
-        raise Missing(f"there is no package {package!r}; it must be installed where the book is built")
+        raise Missing(
+            f"there is no package {package!r}; it must be installed where the book is built"
+        )
     for folder in specification.submodule_search_locations:
         base = Path(folder, *rest)
         for candidate in (base.with_suffix(".py"), base / "__init__.py"):

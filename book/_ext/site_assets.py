@@ -107,9 +107,7 @@ def repair_page(text: str) -> str:
 
     The search button's label hid its visible text; the sidebar's title was in no landmark.
     """
-    text = re.sub(
-        r'(<button class="btn search-button-field[^>]*?) aria-label="[^"]*"', r"\1", text
-    )
+    text = re.sub(r'(<button class="btn search-button-field[^>]*?) aria-label="[^"]*"', r"\1", text)
     return re.sub(
         r'<(div|dialog|nav|aside) id="pst-primary-sidebar"(?![^>]*aria-label)',
         r'<\1 id="pst-primary-sidebar" role="region" aria-label="Site sidebar"',
@@ -158,9 +156,11 @@ def _write_start_page(app: Sphinx, output: Path) -> None:
         return
     target = app.builder.get_target_uri(first)
     title = app.config.html_title
+    icon = Path(app.config.html_favicon or "").name
     (output / "index.html").write_text(
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{title}</title>\n'
         f'<meta name="description" content="{title}: the start page.">\n'
+        f'<link rel="icon" href="_static/{icon}">\n'
         f'<meta http-equiv="refresh" content="0; url={target}">\n'
         f'</head>\n<body><p><a href="{target}">{title}</a></p></body>\n</html>\n',
         encoding="utf-8",

@@ -195,9 +195,7 @@ def _end_all(process: subprocess.Popen) -> None:
         os.killpg(process.pid, signal.SIGTERM)
 
 
-def _follow(
-    lines: Iterable[str], progress: Progress, last: deque[str], verbose: bool
-) -> None:
+def _follow(lines: Iterable[str], progress: Progress, last: deque[str], verbose: bool) -> None:
     """Read what Jupyter Book says about its progress; keep the last lines."""
     for line in (COLOUR.sub("", raw).rstrip() for raw in lines):
         last.append(line)
@@ -240,13 +238,18 @@ def _explain(progress: Progress, complaints: list[str]) -> None:
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(prog="python -m coursekit.site.build", description=__doc__)
-    parser.add_argument("--root", type=Path, default=ROOT, help="the repository (default: this one)")
+    parser.add_argument(
+        "--root", type=Path, default=ROOT, help="the repository (default: this one)"
+    )
     parser.add_argument(
         "--verbose", action="store_true", help="pass on all that Jupyter Book prints"
     )
     options = parser.parse_args(arguments)
     if not (options.root / "_toc.yml").is_file():
-        print(f"There is no _toc.yml in {options.root}, so there is no book to build.", file=sys.stderr)
+        print(
+            f"There is no _toc.yml in {options.root}, so there is no book to build.",
+            file=sys.stderr,
+        )
         return 2
     if find_spec("jupyter_book") is None:
         print(

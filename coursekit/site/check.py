@@ -42,7 +42,16 @@ FETCHED = {
     "object": "data",
     "link": "href",
 }
-LINKS_NOT_FETCHED = {"next", "prev", "canonical", "author", "license", "alternate", "search", "index"}
+LINKS_NOT_FETCHED = {
+    "next",
+    "prev",
+    "canonical",
+    "author",
+    "license",
+    "alternate",
+    "search",
+    "index",
+}
 IN_STYLES = re.compile(r"""(?:url\(\s*|@import\s+)["']?((?:https?:)?//[^"')\s]+)""")
 IN_SCRIPTS = re.compile(r"""["'`](?:https?:)?//[^"'`\s]+?\.(?:m?js|css|woff2?|wasm|json)\b""")
 
@@ -143,9 +152,12 @@ def broken_links(site: Site) -> Iterator[Finding]:
                 target = target / "index.html"
             if not target.is_relative_to(root) or not target.is_file():
                 yield Finding(site.name(path), f"links to {reference}, which is not in the site")
-            elif parts.fragment and target.suffix == ".html":
-                if unquote(parts.fragment) not in _anchors(target):
-                    yield Finding(site.name(path), f"links to {reference}, an anchor that is missing")
+            elif (
+                parts.fragment
+                and target.suffix == ".html"
+                and unquote(parts.fragment) not in _anchors(target)
+            ):
+                yield Finding(site.name(path), f"links to {reference}, an anchor that is missing")
 
 
 def _anchors(path: Path) -> set[str]:
@@ -210,7 +222,9 @@ def pictures_without_words(site: Site) -> Iterator[Finding]:
         page = parse(path)
         for tag in page.find_all("img"):
             if not tag.get("alt", "").strip():
-                yield Finding(site.name(path), f"the picture {tag.get('src', '')[:60]} has no alt text")
+                yield Finding(
+                    site.name(path), f"the picture {tag.get('src', '')[:60]} has no alt text"
+                )
         for tag in page.find_all("svg", role="img"):
             named = tag.get("aria-label") or tag.get("aria-labelledby") or tag.find("title")
             if not named:
@@ -309,7 +323,9 @@ CHECKS: tuple[Callable[[Site], Iterator[Finding]], ...] = (
 def main(arguments: list[str] | None = None) -> int:
     """Run all checks, print what they find, and return 1 if that is anything."""
     parser = argparse.ArgumentParser(prog="python -m coursekit.site.check", description=__doc__)
-    parser.add_argument("--root", type=Path, default=ROOT, help="the repository (default: this one)")
+    parser.add_argument(
+        "--root", type=Path, default=ROOT, help="the repository (default: this one)"
+    )
     root = parser.parse_args(arguments).root
     site = Site(root / "_build" / "html", root / "_toc.yml")
     if not (site.folder / "index.html").is_file():

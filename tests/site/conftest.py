@@ -59,7 +59,9 @@ class TinyBook:
         texts = [{"cell_type": "markdown", "metadata": {}, "source": cell} for cell in cells]
         content = {
             "cells": [*texts, code],
-            "metadata": {"kernelspec": {"name": "python3", "display_name": "", "language": "python"}},
+            "metadata": {
+                "kernelspec": {"name": "python3", "display_name": "", "language": "python"}
+            },
             "nbformat": 4,
             "nbformat_minor": 4,
         }

@@ -52,7 +52,9 @@ def test_arguments_make_warnings_errors(pretend):
 
 def test_failing_page_is_named_and_its_report_printed(pretend, tmp_path):
     report = tmp_path / "one.err.log"
-    report.write_text("way through the tools\nAn error occurred while executing: 1 / 0\nZeroDivisionError")
+    report.write_text(
+        "way through the tools\nAn error occurred while executing: 1 / 0\nZeroDivisionError"
+    )
     status, text = pretend(
         f"""
         import sys

@@ -24,7 +24,9 @@ pytestmark = pytest.mark.slow
 PAGES = 9
 """Pages in `_toc.yml`; counted here too, so that a page cannot drop out unnoticed."""
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
 CHROMIUM_ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -127,12 +129,17 @@ def test_pages_are_quiet_stay_at_home_and_fit(site, address, browser, width, sch
     context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
     page = context.new_page()
     faults = []
-    page.on("request", lambda r: None if r.url.startswith((address, "data:", "blob:")) else faults.append(r.url))
+    page.on(
+        "request",
+        lambda r: None if r.url.startswith((address, "data:", "blob:")) else faults.append(r.url),
+    )
     page.on("requestfailed", lambda r: faults.append(f"failed: {r.url}"))
-    page.on("response", lambda r: faults.append(f"{r.status}: {r.url}") if r.status >= 400 else None)
+    page.on(
+        "response", lambda r: faults.append(f"{r.status}: {r.url}") if r.status >= 400 else None
+    )
     page.on("console", lambda m: faults.append(m.text) if m.type in ("error", "warning") else None)
     page.on("pageerror", lambda error: faults.append(str(error)))
-    for name in ["index", *site.contents(), "search", "genindex"]:
+    for name in ["index", *site.contents(), "search"]:
         faults.clear()
         page.goto(f"{address}/{name}.html", wait_until="networkidle")
         wider = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")

@@ -45,7 +45,9 @@ def site(tmp_path):
     html = tmp_path / "_build" / "html"
     files = {
         "index.html": PAGE.format(title="Start", up="", body='<a href="book/index.html">in</a>'),
-        "book/index.html": PAGE.format(title="Index", up="../", body='<a href="part1/01_first.html#top">1</a>'),
+        "book/index.html": PAGE.format(
+            title="Index", up="../", body='<a href="part1/01_first.html#top">1</a>'
+        ),
         "book/part1/01_first.html": PAGE.format(
             title="First", up="../../", body="".join(QUESTION.format(n) for n in (1, 2, 3))
         ),

@@ -41,7 +41,8 @@ def book(tiny_book):
     made.notebook(
         "01_first.ipynb",
         "# First title\n\n" + show("C1", "C2"),
-        glued=glue("C1", "$x$ is 12.5") | glue("C2", "y is 0.1", "holds with a condition", "if x is 1"),
+        glued=glue("C1", "$x$ is 12.5")
+        | glue("C2", "y is 0.1", "holds with a condition", "if x is 1"),
     )
     made.notebook(
         "02_second.ipynb",

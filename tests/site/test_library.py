@@ -40,9 +40,7 @@ SOURCE = textwrap.dedent(
 
 
 def test_function_comes_without_its_docstring_and_with_its_comments():
-    assert definition(SOURCE, "plain") == (
-        "def plain(x):\n    # why\n    return x + LIMIT  # how"
-    )
+    assert definition(SOURCE, "plain") == ("def plain(x):\n    # why\n    return x + LIMIT  # how")
 
 
 def test_decorator_belongs_to_the_function():
@@ -87,7 +85,9 @@ def test_missing_module_is_said(module):
 
 
 def test_page_shows_source_under_its_file_name(tiny_book):
-    book = tiny_book("library", index="# T\n\n```{library} coursekit.site.claims settle\n```\n").build()
+    book = tiny_book(
+        "library", index="# T\n\n```{library} coursekit.site.claims settle\n```\n"
+    ).build()
     box = book.page().select_one(".library-source")
     assert book.warnings == ""
     assert box.select_one(".library-title").get_text() == "coursekit/site/claims.py"

@@ -43,7 +43,10 @@ def test_without_node_or_fonts_the_site_brings_its_own_katex(tiny_book, monkeypa
     assert {"_static/katex.min.js", "_static/auto-render.min.js"} <= set(scripts)
     assert not [script for script in scripts if "//" in script]
     assert not [link for link in page.find_all("link", rel="stylesheet") if "//" in link["href"]]
-    assert 'output: "mathml"' in (book.folder / "_build/html/_static/katex_autorenderer.js").read_text()
+    assert (
+        'output: "mathml"'
+        in (book.folder / "_build/html/_static/katex_autorenderer.js").read_text()
+    )
     assert r"\(x^2\)" in page.get_text()
 
 
@@ -66,7 +69,11 @@ def test_punctuation_stays_with_a_short_formula(tiny_book, text, kept):
 
 
 def test_long_formulas_stay_breakable(tiny_book):
-    page = maths_book(tiny_book, index=f"# T\n\na ${'+'.join('abcdefghijklmnop')}$. B\n").build().page()
+    page = (
+        maths_book(tiny_book, index=f"# T\n\na ${'+'.join('abcdefghijklmnop')}$. B\n")
+        .build()
+        .page()
+    )
     assert page.select(".formula-end") == []
 
 
@@ -79,8 +86,13 @@ def test_chinese_words_are_marked_as_chinese(tiny_book):
 
 
 def test_search_button_is_named_by_its_text():
-    before = '<button class="btn search-button-field x" title="Search" aria-label="Search" data-y="z">'
-    assert repair_page(before) == '<button class="btn search-button-field x" title="Search" data-y="z">'
+    before = (
+        '<button class="btn search-button-field x" title="Search" aria-label="Search" data-y="z">'
+    )
+    assert (
+        repair_page(before)
+        == '<button class="btn search-button-field x" title="Search" data-y="z">'
+    )
 
 
 def test_sidebar_becomes_a_landmark_once():

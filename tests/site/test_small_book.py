@@ -83,7 +83,9 @@ def small_book(tmp_path):
 @pytest.fixture
 def run(small_book, monkeypatch):
     """Build the small book; return status and what was said."""
-    monkeypatch.setattr(sys.modules["coursekit.site.build"], "check_formulas", lambda root, say: None)
+    monkeypatch.setattr(
+        sys.modules["coursekit.site.build"], "check_formulas", lambda root, say: None
+    )
 
     def once():
         stream = io.StringIO()
@@ -99,7 +101,15 @@ def ledger_line(root):
 
 
 def test_notebooks_elsewhere_are_neither_read_nor_executed(small_book, run):
-    folders = [".hidden", ".venv/share", "work/03_scores", "exercises", "solutions", "tests", "node_modules/x"]
+    folders = [
+        ".hidden",
+        ".venv/share",
+        "work/03_scores",
+        "exercises",
+        "solutions",
+        "tests",
+        "node_modules/x",
+    ]
     for folder in folders:
         (small_book / folder).mkdir(parents=True)
         mark = small_book / folder / "was-executed"
