@@ -10,6 +10,7 @@ from attnkit.numpy import attend
 
 from ..draw import normal, readable
 from ..judges import shows
+from ..laws import same
 from ..model import Case, Contents, Exercise, Finding, Mistake, Part
 from ..surface import Call
 from .given import faulty_mean_value
@@ -239,6 +240,12 @@ def cases(random):
     ]
 
 
+def _other_padding(random):
+    value, keep = normal(random, 6, 3), np.arange(6) < 4
+    other = np.where(keep[:, None], value, 100 * normal(random, 6, 3))
+    return [Call({"value": value, "keep": keep}), Call({"value": other, "keep": keep})]
+
+
 def as_it_was(value, keep):
     return np.where(keep[..., None], value, 0.0).mean(axis=-2)
 
@@ -375,6 +382,13 @@ MENDED = Exercise(
     ),
     returns=("mean",),
     cases=cases,
+    laws=(
+        same(
+            "Rows that are not kept have no influence",
+            _other_padding,
+            "with other numbers in them, another mean came out.",
+        ),
+    ),
     parts=(
         Part("plain", "the plain cases", 0.5),
         Part("care", "those with nothing kept, NaN in the padding or leading axes", 0.5),

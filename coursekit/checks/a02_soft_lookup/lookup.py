@@ -4,9 +4,9 @@ import numpy as np
 
 from attnkit.numpy import attend, dot_scores
 
-from ..compare import same_values
 from ..draw import normal, readable
-from ..model import Case, Contents, Exercise, Law, Mistake, Part
+from ..laws import same
+from ..model import Case, Contents, Exercise, Mistake, Part
 from ..surface import Call
 
 
@@ -63,23 +63,9 @@ def _keys_reordered(random):
     ]
 
 
-def _the_same(requests, values):
-    (context,), (reordered,) = values
-    if same_values(context, reordered, 1e-9):
-        return None
-    return "with keys and values shuffled alike, another context came out."
-
-
 def _values_doubled(random):
     arguments = _arguments(normal, random, (), 3, 5, 4, 2)
     return [Call(arguments), Call({**arguments, "value": 2 * arguments["value"]})]
-
-
-def _context_doubled(requests, values):
-    (context,), (doubled,) = values
-    if same_values(2 * context, doubled, 1e-9):
-        return None
-    return "with values twice as large, the context was not twice as large."
 
 
 def weights_returned(query, key, value):
@@ -255,8 +241,17 @@ EXERCISE = Exercise(
     returns=("context",),
     cases=cases,
     laws=(
-        Law("The order of the keys does not matter", _keys_reordered, _the_same),
-        Law("The context is proportional to the values", _values_doubled, _context_doubled),
+        same(
+            "The order of the keys does not matter",
+            _keys_reordered,
+            "with keys and values shuffled alike, another context came out.",
+        ),
+        same(
+            "The context is proportional to the values",
+            _values_doubled,
+            "with values twice as large, the context was not twice as large.",
+            undo=lambda context: context / 2,
+        ),
     ),
     parts=(
         Part("plain", "the plain cases", 2 / 3),

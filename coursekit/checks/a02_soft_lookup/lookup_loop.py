@@ -5,7 +5,7 @@ import numpy as np
 from attnkit.numpy import attend, dot_scores
 
 from ..draw import normal, readable
-from ..model import Case, Contents, Exercise, Mistake, Part
+from ..model import Case, Contents, Exercise, Law, Mistake, Part
 from ..surface import Call
 
 
@@ -57,6 +57,20 @@ def cases(random):
             "care",
         ),
     ]
+
+
+def _any_lookup(random):
+    return [Call(_arguments(normal, random, (), 6, 5, 4, 3))]
+
+
+def _within(requests, values):
+    ((context,),) = values
+    value = requests[0].arguments["value"]
+    slack = 1e-9 * np.abs(value).max()
+    outside = (context > value.max(axis=0) + slack) | (context < value.min(axis=0) - slack)
+    if not outside.any():
+        return None
+    return f"{context[outside][0]:.4g} lies outside the values of its column."
 
 
 def largest_not_subtracted(query, key, value):
@@ -234,6 +248,7 @@ EXERCISE = Exercise(
     ),
     returns=("context",),
     cases=cases,
+    laws=(Law("A context lies among the values", _any_lookup, _within),),
     parts=(
         Part("plain", "the plain cases", 0.75),
         Part("care", "those with large scores, whole numbers or float32", 0.25),

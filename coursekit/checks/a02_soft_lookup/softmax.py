@@ -4,9 +4,9 @@ import numpy as np
 
 from attnkit.numpy import softmax
 
-from ..compare import same_values
 from ..draw import normal, readable
-from ..model import Case, Contents, Exercise, Law, Mistake, Part
+from ..laws import same, sums_to_one
+from ..model import Case, Contents, Exercise, Mistake, Part
 from ..surface import Call
 
 
@@ -38,22 +38,8 @@ def _shifted(random):
     return [Call({"scores": scores}), Call({"scores": scores + np.array([[7.0], [-3.0], [100.0]])})]
 
 
-def _the_same(requests, values):
-    (weights,), (shifted,) = values
-    if same_values(weights, shifted, 1e-9):
-        return None
-    return "after the same number was added to all scores of a row, other weights came out."
-
-
 def _rows(random):
     return [Call({"scores": normal(random, 4, 6)})]
-
-
-def _sum_to_one(requests, values):
-    ((weights,),) = values
-    if (weights >= 0).all() and same_values(np.ones(4), weights.sum(axis=-1), 1e-9):
-        return None
-    return f"the rows sum to {np.array2string(weights.sum(axis=-1), precision=4)}."
 
 
 def largest_not_subtracted(scores):
@@ -233,8 +219,12 @@ EXERCISE = Exercise(
     returns=("weights",),
     cases=cases,
     laws=(
-        Law("Rows sum to one", _rows, _sum_to_one),
-        Law("Adding a number to all scores of a row changes nothing", _shifted, _the_same),
+        sums_to_one(_rows),
+        same(
+            "Adding a number to all scores of a row changes nothing",
+            _shifted,
+            "after the same number was added to all scores of a row, other weights came out.",
+        ),
     ),
     parts=(
         Part("plain", "the plain cases", 0.5),

@@ -4,8 +4,8 @@ import numpy as np
 
 from attnkit.numpy import additive_scores
 
-from ..compare import same_values
 from ..draw import normal, readable
+from ..laws import same
 from ..model import Case, Contents, Exercise, Law, Mistake, Part
 from ..surface import Call
 
@@ -63,13 +63,6 @@ def _bounded(requests, values):
 def _keys_reordered(random):
     arguments = _arguments(normal, random, (), 3, 4, 2, 5, 6)
     return [Call(arguments), Call({**arguments, "key": arguments["key"][::-1]})]
-
-
-def _columns_follow(requests, values):
-    (scores,), (reordered,) = values
-    if same_values(scores[:, ::-1], reordered, 1e-9):
-        return None
-    return "with the keys in reverse order, the columns of the scores were not just reversed."
 
 
 def tanh_forgotten(query, key, w_query, w_key, v):
@@ -228,7 +221,12 @@ EXERCISE = Exercise(
     returns=("scores",),
     cases=cases,
     laws=(
-        Law("Each column of the scores belongs to one key", _keys_reordered, _columns_follow),
+        same(
+            "Each column of the scores belongs to one key",
+            _keys_reordered,
+            "with the keys in reverse order, the columns of the scores were not just reversed.",
+            undo=lambda scores: scores[..., ::-1],
+        ),
         Law("No score is larger than the sum of |v|", _far_away, _bounded),
     ),
     parts=(

@@ -10,6 +10,7 @@ from attnkit.numpy import softmax as reference_softmax
 
 from ..draw import normal, readable
 from ..judges import shows
+from ..laws import sums_to_one
 from ..model import Case, Contents, Exercise, Finding, Mistake, Part
 from ..surface import Call
 from .given import faulty_before_and_after, softmax
@@ -230,6 +231,10 @@ def cases(random):
     ]
 
 
+def _any_scores(random):
+    return [Call({"scores": normal(random, 4, 6), "d_k": 9})]
+
+
 def still_one_array(scores, d_k):
     scaled = scores[:]
     scaled /= np.sqrt(d_k)
@@ -379,6 +384,7 @@ MENDED = Exercise(
     ),
     returns=("weights before scaling", "weights after scaling"),
     cases=cases,
+    laws=(sums_to_one(_any_scores),),
     parts=(
         Part("plain", "the plain cases", 0.5),
         Part("care", "those with whole numbers or float32", 0.5),

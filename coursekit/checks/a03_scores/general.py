@@ -4,9 +4,9 @@ import numpy as np
 
 from attnkit.numpy import general_scores
 
-from ..compare import same_values
 from ..draw import normal, readable
-from ..model import Case, Contents, Exercise, Law, Mistake, Part
+from ..laws import same
+from ..model import Case, Contents, Exercise, Mistake, Part
 from ..surface import Call
 
 
@@ -48,13 +48,6 @@ def cases(random):
 def _twice_the_query(random):
     arguments = _arguments(normal, random, (), 3, 4, 5, 2)
     return [Call(arguments), Call({**arguments, "query": 2 * arguments["query"]})]
-
-
-def _twice_the_scores(requests, values):
-    (scores,), (doubled,) = values
-    if same_values(2 * scores, doubled, 1e-9):
-        return None
-    return "a query twice as long did not double its scores."
 
 
 def matrix_left_out(query, key, weight):
@@ -191,7 +184,14 @@ EXERCISE = Exercise(
     ),
     returns=("scores",),
     cases=cases,
-    laws=(Law("Scores are proportional to the query", _twice_the_query, _twice_the_scores),),
+    laws=(
+        same(
+            "Scores are proportional to the query",
+            _twice_the_query,
+            "a query twice as long did not double its scores.",
+            undo=lambda scores: scores / 2,
+        ),
+    ),
     parts=(
         Part("plain", "the cases with two axes", 2 / 3),
         Part("axes", "those with leading axes", 1 / 3),

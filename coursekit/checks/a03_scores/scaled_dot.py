@@ -4,9 +4,9 @@ import numpy as np
 
 from attnkit.numpy import scaled_dot_scores
 
-from ..compare import same_values
 from ..draw import normal, readable
-from ..model import Case, Contents, Exercise, Law, Mistake, Part
+from ..laws import same
+from ..model import Case, Contents, Exercise, Mistake, Part
 from ..surface import Call
 
 
@@ -55,13 +55,6 @@ def cases(random):
 def _keys_reordered(random):
     query, key = normal(random, 3, 6), normal(random, 4, 6)
     return [Call({"query": query, "key": key}), Call({"query": query, "key": key[::-1]})]
-
-
-def _columns_follow(requests, values):
-    (scores,), (reordered,) = values
-    if same_values(scores[:, ::-1], reordered, 1e-9):
-        return None
-    return "with the keys in reverse order, the columns of the scores were not just reversed."
 
 
 def scale_forgotten(query, key):
@@ -224,7 +217,14 @@ EXERCISE = Exercise(
     ),
     returns=("scores",),
     cases=cases,
-    laws=(Law("Each column of the scores belongs to one key", _keys_reordered, _columns_follow),),
+    laws=(
+        same(
+            "Each column of the scores belongs to one key",
+            _keys_reordered,
+            "with the keys in reverse order, the columns of the scores were not just reversed.",
+            undo=lambda scores: scores[..., ::-1],
+        ),
+    ),
     parts=(
         Part("plain", "the cases with two axes", 0.5),
         Part("axes", "those with leading axes", 0.5),

@@ -5,6 +5,7 @@ import numpy as np
 from attnkit.numpy import scaled_dot_scores
 
 from ..draw import normal, readable
+from ..laws import same
 from ..model import Case, Contents, Exercise, Mistake, Part
 from ..surface import Call
 
@@ -48,6 +49,11 @@ def cases(random):
             "care",
         ),
     ]
+
+
+def _query_and_key_exchanged(random):
+    query, key = normal(random, 3, 5), normal(random, 4, 5)
+    return [Call({"query": query, "key": key}), Call({"query": key, "key": query})]
 
 
 def scale_forgotten(query, key):
@@ -220,6 +226,14 @@ EXERCISE = Exercise(
     ),
     returns=("scores",),
     cases=cases,
+    laws=(
+        same(
+            "Exchanging query and key turns the table over",
+            _query_and_key_exchanged,
+            "with query and key exchanged, rows did not become columns.",
+            undo=lambda scores: scores.T,
+        ),
+    ),
     parts=(
         Part("plain", "the plain cases", 0.75),
         Part("care", "those with whole numbers or float32", 0.25),

@@ -5,6 +5,7 @@ import numpy as np
 from attnkit.numpy import dot_scores, scaled_dot_scores
 
 from ..draw import normal, readable
+from ..laws import same
 from ..model import Case, Contents, Exercise, Mistake, Part
 from ..surface import Call
 
@@ -47,6 +48,15 @@ def cases(random):
             Call({"components": normal(random, 2, 40, 8), "widths": np.array([5])}),
             "care",
         ),
+    ]
+
+
+def _queries_doubled(random):
+    components, widths = normal(random, 2, 50, 8), np.array([3, 8])
+    longer = components * np.array([2.0, 1.0])[:, None, None]
+    return [
+        Call({"components": components, "widths": widths}),
+        Call({"components": longer, "widths": widths}),
     ]
 
 
@@ -235,6 +245,14 @@ EXERCISE = Exercise(
     ),
     returns=("variances",),
     cases=cases,
+    laws=(
+        same(
+            "Queries twice as long make every variance four times as large",
+            _queries_doubled,
+            "with all queries doubled, the variances were not four times as large.",
+            undo=lambda variances: variances / 4,
+        ),
+    ),
     parts=(
         Part("plain", "the plain cases", 2 / 3),
         Part("care", "those with float32 or a single width", 1 / 3),

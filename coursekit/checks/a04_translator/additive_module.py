@@ -4,9 +4,12 @@ The reference and the known mistakes need torch and live in `additive_module_tor
 imported only when an answer is examined.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..draw import normal, readable
+from ..laws import same
 from ..model import Case, Contents, Exercise, Part
 from ..surface import Forward
 
@@ -70,6 +73,13 @@ def cases(random):
     ]
 
 
+def _keys_turned_round(random):
+    request = _request(normal, random, 2, 3, 5, 4, 3, 6, 2)
+    request = replace(request, cotangent=None)
+    turned = {n: request.inputs[n][:, ::-1] for n in ("key", "value")}
+    return [request, replace(request, inputs={**request.inputs, **turned})]
+
+
 def _contents():
     from .additive_module_torch import MISTAKES, AdditiveAttention
 
@@ -105,6 +115,13 @@ EXERCISE = Exercise(
         "gradient of v",
     ),
     cases=cases,
+    laws=(
+        same(
+            "The order of the keys does not matter",
+            _keys_turned_round,
+            "with keys and values in reverse order, another context came out.",
+        ),
+    ),
     parts=(
         Part("plain", "the cases without a mask", 0.5),
         Part("mask", "those with a mask or float32", 0.5),

@@ -5,7 +5,8 @@ import numpy as np
 from attnkit.numpy import softmax
 
 from ..draw import normal
-from ..model import Case, Contents, Exercise, Law, Mistake, Part
+from ..laws import same
+from ..model import Case, Contents, Exercise, Mistake, Part
 from ..surface import Call
 from .alignment_loop import alignment_error, partly_right, readable_weights
 
@@ -56,13 +57,6 @@ def _sentences_swapped(random):
         Call({"weights": weights, "alignment": alignment}),
         Call({"weights": weights[::-1], "alignment": alignment[::-1]}),
     ]
-
-
-def _the_same(requests, values):
-    (error,), (swapped,) = values
-    if abs(error - swapped) < 1e-9:
-        return None
-    return f"{error:.4g} became {swapped:.4g} when the sentences came in another order."
 
 
 def share_of_right_steps(weights, alignment):
@@ -221,7 +215,13 @@ EXERCISE = Exercise(
     ),
     returns=("error",),
     cases=cases,
-    laws=(Law("The order of the sentences does not matter", _sentences_swapped, _the_same),),
+    laws=(
+        same(
+            "The order of the sentences does not matter",
+            _sentences_swapped,
+            "with the sentences in another order, another error came out.",
+        ),
+    ),
     parts=(
         Part("plain", "the plain cases", 2 / 3),
         Part("care", "those where sentences have few steps to score, or none", 1 / 3),

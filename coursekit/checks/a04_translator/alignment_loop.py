@@ -5,6 +5,7 @@ import numpy as np
 from attnkit.numpy import alignment_accuracy, softmax
 
 from ..draw import normal
+from ..laws import same
 from ..model import Case, Contents, Exercise, Mistake, Part
 from ..surface import Call
 
@@ -66,6 +67,15 @@ def cases(random):
             Call({"weights": medium, "alignment": medium.argmax(axis=-1)}),
             "care",
         ),
+    ]
+
+
+def _steps_turned_round(random):
+    weights = softmax(normal(random, 9, 5))
+    alignment = partly_right(random, weights)
+    return [
+        Call({"weights": weights, "alignment": alignment}),
+        Call({"weights": weights[::-1], "alignment": alignment[::-1]}),
     ]
 
 
@@ -249,6 +259,13 @@ EXERCISE = Exercise(
     ),
     returns=("error",),
     cases=cases,
+    laws=(
+        same(
+            "The order of the steps does not matter",
+            _steps_turned_round,
+            "with the steps in reverse order, another error came out.",
+        ),
+    ),
     parts=(
         Part("plain", "the plain cases", 0.75),
         Part("care", "those with equal weights or nothing to score", 0.25),

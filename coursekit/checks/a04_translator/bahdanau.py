@@ -5,6 +5,7 @@ import numpy as np
 from attnkit.numpy import additive_step
 
 from ..draw import normal, readable
+from ..laws import same
 from ..model import Case, Contents, Exercise, Mistake, Part
 from ..surface import Call
 from .given import gru_step, masked_softmax
@@ -62,6 +63,20 @@ def cases(random):
             "mask",
         ),
     ]
+
+
+def _other_padding(random):
+    keep = np.array([[True, True, True, False], [True, False, False, False]])
+    arguments = _arguments(normal, random, 2, 4, 3, 5, 6, 7, keep)
+    states = arguments["encoder_states"]
+    other = np.where(keep[:, :, None], states, normal(random, *states.shape))
+    return [Call(arguments), Call({**arguments, "encoder_states": other})]
+
+
+def _sentences_turned_round(random):
+    arguments = _arguments(normal, random, 3, 4, 3, 5, 6, 7)
+    turned = {n: a if n == "parameters" else a[::-1] for n, a in arguments.items()}
+    return [Call(arguments), Call(turned)]
 
 
 def mask_ignored(embedded, state, encoder_states, parameters, key_mask):
@@ -333,6 +348,20 @@ EXERCISE = Exercise(
     returns=("state", "context", "weights"),
     first_cause=("weights", "context", "state"),
     cases=cases,
+    laws=(
+        same(
+            "Sentences do not influence each other",
+            _sentences_turned_round,
+            "with the sentences in reverse order, the results were not just reversed.",
+            undo=lambda result: result[::-1],
+        ),
+        same(
+            "Padding has no influence",
+            _other_padding,
+            "with other encoder states at the padding, other results came out.",
+            part="mask",
+        ),
+    ),
     parts=(
         Part("plain", "the cases without padding", 0.6),
         Part("mask", "those with padding", 0.4),

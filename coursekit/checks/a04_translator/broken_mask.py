@@ -10,6 +10,7 @@ from attnkit.numpy import masked_softmax as reference_softmax
 
 from ..draw import normal, readable
 from ..judges import shows
+from ..laws import same
 from ..model import Case, Contents, Exercise, Finding, Mistake, Part
 from ..surface import Call
 from .given import faulty_attention_weights, masked_softmax
@@ -275,6 +276,15 @@ def cases(random):
     ]
 
 
+def _sentences_turned_round(random):
+    scores = normal(random, 3, 2, 4)
+    keep = np.array([[True] * 4, [True, False, False, False], [True, True, False, False]])
+    return [
+        Call({"scores": scores, "keep": keep}),
+        Call({"scores": scores[::-1], "keep": keep[::-1]}),
+    ]
+
+
 def as_it_was(scores, keep):
     return masked_softmax(scores, keep)
 
@@ -417,6 +427,14 @@ MENDED = Exercise(
     ),
     returns=("weights",),
     cases=cases,
+    laws=(
+        same(
+            "Sentences do not influence each other",
+            _sentences_turned_round,
+            "with the sentences in reverse order, the weights were not just reversed.",
+            undo=lambda weights: weights[::-1],
+        ),
+    ),
     parts=(
         Part("plain", "the plain cases", 0.5),
         Part("care", "those without words, with scores far below zero or in float32", 0.5),

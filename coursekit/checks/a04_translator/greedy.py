@@ -5,6 +5,7 @@ import numpy as np
 from attnkit.numpy import greedy
 
 from ..draw import normal
+from ..laws import same
 from ..model import Case, Contents, Exercise, Mistake, Part
 from ..surface import Call
 
@@ -88,6 +89,13 @@ def cases(random):
             "care",
         ),
     ]
+
+
+def _rows_shifted(random):
+    order, table, end = _chain(random, 6)
+    arguments = {"table": table, "start": order[1:3].copy(), "end": end, "max_length": 8}
+    shifted = table + 5 * normal(random, 6, 1)
+    return [Call(arguments), Call({**arguments, "table": shifted})]
 
 
 def end_not_kept(table, start, end, max_length):
@@ -338,6 +346,14 @@ EXERCISE = Exercise(
     ),
     returns=("tokens",),
     cases=cases,
+    laws=(
+        same(
+            "Only differences within a row of the table matter",
+            _rows_shifted,
+            "after each row of the table was raised or lowered as a whole, other tokens came out.",
+            part="care",
+        ),
+    ),
     parts=(
         Part("plain", "the plain cases", 0.5),
         Part("care", "those with unequal lengths, no end, or equal probabilities", 0.5),

@@ -8,6 +8,7 @@ import pytest
 from coursekit.checks import exercises
 from coursekit.checks.engine import examine
 from coursekit.checks.seeds import DEFAULT_HIDDEN_SEED, PUBLIC_SEED, generator
+from coursekit.checks.surface import run
 
 EXERCISES = {entry.identifier: entry for entry in exercises()}
 TRIVIAL = {"prediction", "by hand"}
@@ -108,6 +109,28 @@ def test_public_and_hidden_cases_are_other_numbers_of_the_same_families(exercise
 
 def _cases(exercise, seed):
     return exercise.cases(generator(seed, exercise.identifier, "cases"))
+
+
+LAWS = [(entry, law) for entry in EXERCISES.values() for law in entry.laws]
+
+
+@pytest.mark.parametrize(
+    ("exercise", "law"), LAWS, ids=[f"{e.identifier}-{law.statement}" for e, law in LAWS]
+)
+def test_a_law_holds_for_the_reference_and_can_be_broken(exercise, law):
+    for seed in (PUBLIC_SEED, DEFAULT_HIDDEN_SEED):
+        requests = law.requests(generator(seed, exercise.identifier, law.statement))
+        values = [run(exercise.reference, request).value for request in requests]
+        assert law.broken(requests, values) is None
+        bent = [*values[:-1], tuple(value - 100 - np.abs(value) for value in values[-1])]
+        assert law.broken(requests, bent).endswith(".")
+
+
+@each_exercise
+def test_every_function_that_is_asked_with_arguments_keeps_a_law(exercise):
+    asked_nothing = exercise.kind in {"prediction", "by hand", "counterexample"}
+    assert bool(exercise.laws) is not asked_nothing
+    assert {law.part for law in exercise.laws} <= {part.name for part in exercise.parts}
 
 
 def test_the_graded_functions_of_the_course_are_there():
