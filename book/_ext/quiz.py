@@ -14,7 +14,7 @@ block quote under a choice says why it is right or wrong. All of it is MyST (mat
       > The *square* of the standard deviation is the variance, and it is counted once.
     ```
 
-Questions are numbered on each page. Choosing shows the reason; this is done by style sheet alone, so
+Questions are numbered on each page, and choices have letters. Choosing shows the reason; this is done by style sheet alone, so
 it works without JavaScript, with the keyboard, and on paper (where all reasons are printed).
 A question with fewer than two choices, without exactly one right choice, or with a choice that lacks
 its reason is a warning, and so fails the build.
@@ -22,6 +22,7 @@ its reason is a warning, and so fails the build.
 
 import re
 from dataclasses import dataclass, field
+from string import ascii_lowercase
 
 from docutils import nodes
 from docutils.statemachine import StringList
@@ -123,7 +124,13 @@ class QuizDirective(SphinxDirective):
         for index, choice in enumerate(choices, start=1):
             node = quiz_choice("", group=group, choice=f"{group}-{index}", right=choice.right)
             label = self._parse(choice.label, choice.line)
-            node += quiz_label("", "", *label[0].children, choice=f"{group}-{index}")
+            node += quiz_label(
+                "",
+                "",
+                *label[0].children,
+                choice=f"{group}-{index}",
+                letter=ascii_lowercase[index - 1],
+            )
             reason = quiz_reason("", right=choice.right)
             reason.extend(self._parse(choice.reason, choice.line))
             node += reason
@@ -166,7 +173,9 @@ def depart_quiz_choice(self: HTML5Translator, node: quiz_choice) -> None:
 
 
 def visit_quiz_label(self: HTML5Translator, node: quiz_label) -> None:
-    self.body.append(f'<label for="{node["choice"]}">')
+    self.body.append(
+        f'<label for="{node["choice"]}"><span class="quiz-letter">{node["letter"]}.</span> '
+    )
 
 
 def depart_quiz_label(self: HTML5Translator, node: quiz_label) -> None:

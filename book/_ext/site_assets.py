@@ -8,7 +8,7 @@ that the Python package sphinxcontrib-katex carries; it needs no fonts.
 The role ``{zh}`注意力` `` marks Chinese words in English prose.
 
 Repairs, each for a fault seen in sphinx-book-theme 1.3.0: a second search bar, an icon script of
-1.5 MB that draws nothing, source maps, three accessibility faults and a bare start page.
+1.5 MB that draws nothing, source maps, several accessibility faults and a bare start page.
 """
 
 import re
@@ -102,17 +102,26 @@ def page_context(app: Sphinx, page: str, template: str, context: dict, doctree: 
         context[f"theme_navbar_{place}"] = []
 
 
-def repair_page(text: str) -> str:
-    """Return the HTML of one page with the theme's accessibility faults mended.
-
-    The search button's label hid its visible text; the sidebar's title was in no landmark.
-    """
-    text = re.sub(r'(<button class="btn search-button-field[^>]*?) aria-label="[^"]*"', r"\1", text)
-    return re.sub(
-        r'<(div|dialog|nav|aside) id="pst-primary-sidebar"(?![^>]*aria-label)',
+REPAIRS = (
+    # Labels that hide the visible text: of the search button, and of folded code cells.
+    (re.compile(r'(<button class="btn search-button-field[^>]*?) aria-label="[^"]*"'), r"\1"),
+    (re.compile(r'<summary aria-label="Toggle hidden content">'), "<summary>"),
+    # The site's title stood in no landmark.
+    (
+        re.compile(r'<(\w+) id="pst-primary-sidebar"(?![^>]*aria-label)'),
         r'<\1 id="pst-primary-sidebar" role="region" aria-label="Site sidebar"',
-        text,
-    )
+    ),
+    # Roles of a list of works that browsers no longer know, on elements that may not bear them.
+    (re.compile(r'<div role="list" class="citation-list">'), '<div class="citation-list">'),
+    (re.compile(r' role="doc-biblioentry"'), ""),
+)
+
+
+def repair_page(text: str) -> str:
+    """Return the HTML of one page with the accessibility faults of the tools mended."""
+    for fault, mended in REPAIRS:
+        text = fault.sub(mended, text)
+    return text
 
 
 def finish(app: Sphinx, exception: Exception | None) -> None:

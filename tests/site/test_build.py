@@ -1,6 +1,10 @@
 """The build command: progress, failures that explain themselves, and nothing left running."""
 
 import io
+import os
+import signal
+import subprocess
+import sys
 import textwrap
 import time
 
@@ -93,6 +97,26 @@ def test_what_the_build_leaves_running_does_not_hold_it_up(pretend):
     assert time.monotonic() - started < 30
 
 
+def test_interrupting_ends_the_build_and_what_it_started(tmp_path):
+    program = f"""
+import pathlib, sys
+from coursekit.site import build as building
+building.check_formulas = lambda root, say: None
+building.JUPYTER_BOOK = "import time; print('alive', flush=True); time.sleep(60)"
+sys.exit(building.build(pathlib.Path({str(tmp_path)!r}), verbose=True))
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert "Building" in process.stdout.readline()
+        assert process.stdout.readline() == "alive\n"
+        process.send_signal(signal.SIGINT)
+        said, complaints = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert said == "Stopped. Pages that were done stay done.\n"
+    assert complaints == ""
+
+
 def test_person_sees_the_running_page_and_its_seconds(tmp_path):
     stream = Terminal()
     progress = Progress(tmp_path, stream)
@@ -132,8 +156,6 @@ def test_failed_fetch_is_said_and_does_not_stop_the_build(tmp_path, monkeypatch)
 
 
 def test_old_caches_are_forgotten(tmp_path):
-    import os
-
     for age, name in enumerate("abcde"):
         (tmp_path / name).mkdir()
         os.utime(tmp_path / name, (1000 - age, 1000 - age))

@@ -66,6 +66,7 @@ def test_every_label_names_its_own_button(tiny_book):
     buttons = book.page().select(".quiz-choice > input[type=radio]")
     labels = book.page().select(".quiz-choice > label")
     assert [label["for"] for label in labels] == [button["id"] for button in buttons]
+    assert [label.span.get_text() for label in labels] == ["a.", "b.", "a.", "b."]
     assert len({button["id"] for button in buttons}) == 4
     assert {button["name"] for button in buttons} == {"quiz-1", "quiz-2"}
 

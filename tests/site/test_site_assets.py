@@ -102,6 +102,19 @@ def test_sidebar_becomes_a_landmark_once():
     assert repair_page(after) == after
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('<summary aria-label="Toggle hidden content">', "<summary>"),
+        ('<div role="list" class="citation-list">', '<div class="citation-list">'),
+        ('<div class="citation" id="a" role="doc-biblioentry">', '<div class="citation" id="a">'),
+        ('<ul role="list">', '<ul role="list">'),
+    ],
+)
+def test_labels_and_roles_that_mislead_are_removed(before, after):
+    assert repair_page(before) == after
+
+
 def test_static_files_lose_their_dead_weight(tiny_book):
     book = maths_book(tiny_book)
     book.write("book/_static/scripts/fontawesome.js", "x" * 1000)
