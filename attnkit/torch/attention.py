@@ -269,10 +269,10 @@ def _hide_unseen(key, mask):
 
 def _weighted_sum(weights, value):
     """Return ``weights @ value``; a weight of 0 silences its value, even NaN and infinity."""
-    finite = value.isfinite()  # (..., n, d_v)
-    if finite.all():
-        return weights @ value  # (..., m, d_v)
-    output = weights @ torch.where(finite, value, 0)  # (..., m, d_v)
+    output = weights @ value  # (..., m, d_v)
+    if output.isfinite().all():  # 0 times NaN or infinity is NaN: nothing has to be silenced
+        return output
+    output = weights @ torch.where(value.isfinite(), value, 0)  # (..., m, d_v)
     seen = (weights != 0).to(value)  # (..., m, n)
     for bad, found in (
         (torch.nan, value.isnan()),
