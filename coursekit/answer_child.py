@@ -65,8 +65,14 @@ def verdict(identifier: str, cells: list[tuple[str, str]]) -> tuple[str, str]:
         )
     try:
         report = examine(wanted, namespace[wanted.answer], PUBLIC_SEED)
-    except BaseException as error:
-        return "breaks", f"{wanted.answer} stops with {_described(error)}."
+    except KeyboardInterrupt:
+        return "breaks", f"{wanted.answer} raises KeyboardInterrupt."
+    except Exception as error:
+        # Whatever an answer does is part of the report, so this is not the learner's doing.
+        return "stopped", (
+            f"The check itself broke ({type(error).__name__}: {error}). This is our fault, not "
+            "yours: please tell your instructor."
+        )
     if report.passed:
         return "passes", "\n".join(f"Remark: {remark}" for remark in report.remarks)
     if any(failure.finding.code == "not written" for failure in report.failures.values()):

@@ -43,7 +43,7 @@ STYLES = {
 
 cli = typer.Typer(
     name="coursekit",
-    help="Attention, Measured: get, check and hand in the exercises.",
+    help="The exercises of Attention, Measured: get them, check your answers, see how far you are.",
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -53,6 +53,8 @@ cli = typer.Typer(
 
 def app() -> None:
     """Run the command; what a person can put right ends in one sentence and status 2."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="replace")  # a terminal without √ shows ? in its place
     try:
         main(sys.argv[1:])
     except CourseError as error:
@@ -142,7 +144,7 @@ def check(
         if verdict.message:
             console.print()
             console.print(Text(_title(verdict.exercise), style="bold " + STYLES[verdict.state]))
-            console.print(Padding(Text(_unwrapped(verdict.message)), (0, 0, 0, 2)))
+            console.print(Padding(Text(_unwrapped(verdict.message)), (0, 0, 0, 2), expand=False))
     if any(verdict.state != "passes" for verdict in verdicts):
         raise typer.Exit(1)
 

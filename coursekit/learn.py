@@ -1,6 +1,7 @@
 """A learner's own notebooks in `work/`: copied there once, never overwritten."""
 
 import importlib.util
+import os
 import shutil
 import subprocess
 import sys
@@ -115,6 +116,8 @@ def open_jupyterlab(root: Path) -> int:
         raise CourseError("JupyterLab is not installed here: `python -m pip install jupyterlab`.")
     # In the same interpreter, so that notebooks find the packages of this course.
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={root / 'work'}"]
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        command.append("--allow-root")  # in a container there is often no other user
     try:
         return subprocess.call(command)
     except KeyboardInterrupt:

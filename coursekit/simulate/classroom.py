@@ -175,14 +175,14 @@ def _honest_and_damaged(key: _Key) -> Iterator[Draft]:
     yield "right", "everything right", "", _handed_in(key), full
     yield "blank", "nothing written", "", copy.deepcopy(key.released), nothing
     for kind, what, statement, marks in (
-        ("warns", "right, but warns", "import warnings; warnings.warn('a remark')", full),
+        ("warns", "right, warns", "import warnings; warnings.warn('a remark')", full),
         (
             "writes to stderr",
-            "right, but writes to stderr",
+            "right, writes to stderr",
             "import sys; print('so far', file=sys.stderr)",
             full,
         ),
-        ("prints", "right, but prints", "print('so far')", full),
+        ("prints", "right, prints", "print('so far')", full),
         ("endless loop", "an endless loop", "while True: pass", full | {target: 0.0}),
     ):
         notebook = _handed_in(key, {victim.identifier: _with_statement(answer, statement)})
@@ -226,7 +226,7 @@ def _mistakes_together(key: _Key, seed: int) -> Iterator[Draft]:
             key.cell_that_grades(entry.identifier): _earned(entry, mistake, seed)
             for entry, mistake in wrong.items()
         }
-        what = f"known mistakes {number + 1} (in {len(wrong)} answers)"
+        what = f"known mistakes, set {number + 1}"
         yield "known mistakes", what, "", _handed_in(key, answers), marks
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from coursekit.authoring.leaks import find_leaks
 from coursekit.authoring.student_copy import COPIED, write_student_copy
 from coursekit.checks import exercise
 from coursekit.course import CourseError
@@ -130,6 +131,11 @@ def test_a_copy_that_leaks_is_not_written(project, tmp_path, monkeypatch):
     with pytest.raises(CourseError, match=r"No copy was written: README\.md shows a hidden test"):
         write_student_copy(project, tmp_path / "handout")
     assert [path.name for path in tmp_path.iterdir()] == ["templates"]
+
+
+def test_neither_exercises_nor_the_built_site_leak(project, student):
+    """The site is searched where it has been built: pages, downloads, sources, search index."""
+    assert find_leaks(project, [PROJECT / "exercises", PROJECT / "_build" / "html"]) == []
 
 
 @pytest.mark.slow

@@ -5,7 +5,10 @@ import time
 
 import pytest
 
+from coursekit import answer_child
 from coursekit.answers import judge
+from coursekit.course import CourseError
+from coursekit.learn import open_jupyterlab
 from coursekit.notebooks import Answer
 
 RIGHT = "return query @ np.swapaxes(key, -1, -2) / np.sqrt(query.shape[-1])"
@@ -134,3 +137,24 @@ def test_a_file_that_shadows_a_module_beside_the_notebook_is_not_read(tmp_path, 
     (tmp_path / "numpy.py").write_text("raise ImportError('not me')", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     assert verdict(function(RIGHT)).state == "passes"
+
+
+def test_a_check_that_breaks_does_not_blame_the_learner(monkeypatch):
+    def broken(*arguments):
+        raise ZeroDivisionError("ours")
+
+    monkeypatch.setattr("coursekit.checks.engine.examine", broken)
+    cells = [("imports", "import numpy as np"), ("scaled-dot-scores", function(RIGHT))]
+    state, message = answer_child.verdict("03.scaled_dot_scores", cells)
+    assert state == "stopped"
+    assert "The check itself broke (ZeroDivisionError: ours)" in message
+
+
+def test_jupyterlab_is_opened_on_the_learners_own_folder(tmp_path, monkeypatch):
+    commands = []
+    monkeypatch.setattr("subprocess.call", lambda command: commands.append(command) or 0)
+    assert open_jupyterlab(tmp_path) == 0
+    assert f"--ServerApp.root_dir={tmp_path / 'work'}" in commands[0]
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(CourseError, match="JupyterLab is not installed"):
+        open_jupyterlab(tmp_path)

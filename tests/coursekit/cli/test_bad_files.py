@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from coursekit.checks import exercise
+
 
 def as_bytes(notebook):
     return json.dumps(notebook).encode()
@@ -143,3 +145,23 @@ def test_the_command_itself_ends_with_a_sentence_and_no_traceback(course):
     assert ended.returncode == 2
     assert ended.stderr == "mine.ipynb is empty: take a fresh copy with `coursekit fresh`.\n"
     assert ended.stdout == ""
+
+
+def test_a_terminal_without_our_characters(course, released):
+    """Messages hold √ and ≤; where they cannot be shown there is no traceback either."""
+    for cell in released["cells"]:
+        if cell["id"] == "scaled-dot-scores":
+            cell["source"] = (
+                exercise("03.scaled_dot_scores").mistakes[1].as_answer("scaled_dot_scores")
+            )
+    (course / "mine.ipynb").write_text(json.dumps(released), encoding="utf-8")
+    ended = subprocess.run(
+        [sys.executable, "-m", "coursekit.cli", "check", "mine.ipynb"],
+        cwd=course,
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (1, "")
+    assert "A known mistake" in ended.stdout
