@@ -583,3 +583,314 @@ def _check_parameter(name, shape, **sizes):
         raise ValueError(
             f"{name} has shape {tuple(shape)} but {names} is {expected} here; {cause}: x @ {name}"
         )
+
+
+def check_even(name, size, reason):
+    """Refuse an odd width where numbers come in pairs.
+
+    Parameters
+    ----------
+    name : str
+        The argument.
+    size : int
+        Its width.
+    reason : str
+        What pairs them.
+
+    Raises
+    ------
+    ValueError
+        When the width is odd.
+
+    Examples
+    --------
+    >>> check_even("d_model", 7, "sine and cosine share a frequency")
+    Traceback (most recent call last):
+    ValueError: d_model must be even but is 7; sine and cosine share a frequency, so 6 or 8 would do
+    """
+    if size % 2:
+        raise ValueError(
+            f"{name} must be even but is {size}; {reason}, so {size - 1} or {size + 1} would do"
+        )
+
+
+def check_rotary(x, positions):
+    """Refuse an odd width, or positions that do not belong to the rows of x.
+
+    Parameters
+    ----------
+    x, positions : tuple of int
+        Shapes ``(..., m, d)`` and one that broadcasts against ``(..., m)``.
+
+    Raises
+    ------
+    ValueError
+        When the width is odd, an axis is missing or the shapes do not fit.
+
+    Examples
+    --------
+    >>> check_rotary((2, 5, 4), (3,))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: positions has shape (3,) but x of shape (2, 5, 4) has the rows (2, 5); ...
+    """
+    check_axes("x", x, "(..., m, d)")
+    if x[-1] % 2:
+        raise ValueError(
+            f"x has the odd width {x[-1]} in shape {tuple(x)}; rotary turns pairs of numbers, "
+            f"so the width of a head must be even ({x[-1] - 1} or {x[-1] + 1} would do)"
+        )
+    if not _keeps_last_axes(positions, x[:-1], 1):
+        raise ValueError(
+            f"positions has shape {tuple(positions)} but x of shape {tuple(x)} has the rows {tuple(x[:-1])}; "
+            "one position for each row is needed (with a cache, those of the new rows only: "
+            "start at the number of rows stored)"
+        )
+
+
+def check_buckets(n_buckets, max_distance, bidirectional):
+    """Return the buckets of one direction and how many of them hold a single distance.
+
+    Parameters
+    ----------
+    n_buckets, max_distance : int
+        What came.
+    bidirectional : bool
+        Whether half of the buckets are for keys after the query.
+
+    Returns
+    -------
+    n_side, n_single : int
+        Buckets on one side, and those of one distance each.
+
+    Raises
+    ------
+    TypeError
+        When a size is no whole number.
+    ValueError
+        When there are too few buckets, or max_distance leaves nothing for the wide ones.
+
+    Examples
+    --------
+    >>> check_buckets(32, 128, True)
+    (16, 8)
+    >>> check_buckets(32, 16, False)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: max_distance must be above 16 but is 16; ...
+    """
+    n_buckets = check_size("n_buckets", n_buckets, minimum=4 if bidirectional else 2)
+    n_side = n_buckets // 2 if bidirectional else n_buckets
+    n_single = n_side // 2
+    if check_size("max_distance", max_distance) <= n_single:
+        raise ValueError(
+            f"max_distance must be above {n_single} but is {max_distance}; of {n_buckets} buckets, "
+            f"{n_single} hold one distance each, and the wide ones begin after them"
+        )
+    return n_side, n_single
+
+
+def check_heads(d_model, n_heads, n_kv_heads=None, *, name="d_model"):
+    """Return the three sizes, or refuse heads that do not share the width evenly.
+
+    Parameters
+    ----------
+    d_model, n_heads : int
+        The width and the number of heads that share it.
+    n_kv_heads : int, optional
+        The heads of keys and values, each shared by a group of query heads; n_heads if None.
+    name : str
+        What the width is called.
+
+    Returns
+    -------
+    d_model, n_heads, n_kv_heads : int
+        The sizes.
+
+    Raises
+    ------
+    TypeError
+        When a size is no whole number.
+    ValueError
+        When a size is below 1 or one does not divide the other.
+
+    Examples
+    --------
+    >>> check_heads(10, 3)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: d_model is 10, not a multiple of n_heads, 3; ...
+    """
+    d_model = check_size(name, d_model)
+    n_heads = check_size("n_heads", n_heads, minimum=1)
+    n_kv_heads = n_heads if n_kv_heads is None else check_size("n_kv_heads", n_kv_heads, minimum=1)
+    if d_model % n_heads:
+        raise ValueError(
+            f"{name} is {d_model}, not a multiple of n_heads, {n_heads}; "
+            f"the heads share the width evenly (each would get {d_model / n_heads:.4g})"
+        )
+    if n_heads % n_kv_heads:
+        raise ValueError(
+            f"n_heads is {n_heads}, not a multiple of n_kv_heads, {n_kv_heads}; "
+            "each head of keys and values serves a group of query heads, all groups equally large"
+        )
+    return d_model, n_heads, n_kv_heads
+
+
+def check_learned_positions(x, start, table):
+    """Refuse embeddings that reach beyond a learned table, or of another width.
+
+    Parameters
+    ----------
+    x : tuple of int
+        Shape ``(..., n, d_model)``.
+    start : int
+        The position of the first row.
+    table : tuple of int
+        Shape ``(length, d_model)``.
+
+    Raises
+    ------
+    ValueError
+        When they do not fit.
+
+    Examples
+    --------
+    >>> check_learned_positions((2, 5, 4), 4, (8, 4))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: x has length 5 from position 4 on but the table has 8 positions; ...
+    """
+    check_axes("x", x, "(..., n, d_model)")
+    if x[-1] != table[1]:
+        raise ValueError(
+            f"x has width {x[-1]} but the table has width {table[1]}; is d_model the same?"
+        )
+    if start + x[-2] > table[0]:
+        raise ValueError(
+            f"x has length {x[-2]} from position {start} on but the table has {table[0]} positions; "
+            "a learned table knows nothing beyond the positions it was made for"
+        )
+
+
+BETWEEN = "sines and cosines lie between -1 and 1"
+NOT_POSITIONS = "a position is a number, counted from 0 (np.arange(m), torch.arange(m))"
+NOT_DISTANCES = "a distance is the position of a key minus that of a query, both counted in tokens"
+
+
+def check_key_mask(shape, lead, n):
+    """Refuse a mask of keys that does not hold one entry for each key.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        The shape of key_mask, to broadcast against ``(..., n)``.
+    lead : tuple of int
+        The leading axes of the scores.
+    n : int
+        The number of keys.
+
+    Raises
+    ------
+    ValueError
+        When the shapes do not fit.
+
+    Examples
+    --------
+    >>> check_key_mask((2, 5), (2, 3), 5)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: key_mask has shape (2, 5), which does not broadcast against (2, 3, 5), ...
+    """
+    if not shape or shape[-1] != n or broadcast_shape(shape[:-1], lead) is None:
+        cause = "True where a key may be seen, one entry for each key"
+        if len(shape) == len(lead):
+            cause = "over split heads it goes in with a heads axis: key_mask[:, None]"
+        elif len(shape) >= 2 and shape[-2:] == (1, n):
+            cause = "padding_mask has an axis for the queries, key_mask has none: padding_mask(...)[..., 0, :]"
+        raise ValueError(
+            f"key_mask has shape {tuple(shape)}, which does not broadcast against {(*lead, n)}, leading axes and keys; {cause}"
+        )
+
+
+def check_pattern(window, n_global, stride):
+    """Return the sizes of a sparse pattern as ints, None where a part is absent, or refuse them.
+
+    Parameters
+    ----------
+    window, stride : int or None
+        The largest distance of the band, and the step of the stride.
+    n_global : int
+        The number of global positions.
+
+    Returns
+    -------
+    dict
+        The three by name.
+
+    Raises
+    ------
+    TypeError
+        When one is no whole number.
+    ValueError
+        When one is negative, stride is below 1 or no part is given.
+
+    Examples
+    --------
+    >>> check_pattern(None, 0, None)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: window, n_global or stride must be given; ...
+    """
+    n_global = check_size("n_global", n_global)
+    if window is not None:
+        window = check_size("window", window)
+    if stride is not None:
+        stride = check_size("stride", stride, minimum=1)
+    if window is None and stride is None and n_global == 0:
+        raise ValueError(
+            "window, n_global or stride must be given; a pattern without any part lets no query see a key "
+            "(scaled_dot_product_attention sees all of them)"
+        )
+    return {"window": window, "n_global": n_global, "stride": stride}
+
+
+def check_feature_map(feature_map, known, result=None, expected=None):
+    """Refuse what is no feature map, or one whose features do not keep the axes of their input.
+
+    Parameters
+    ----------
+    feature_map : str or callable
+        What came.
+    known : tuple of str
+        The names that have a meaning.
+    result, expected : tuple of int, optional
+        The shape of its features and the shape of its input.
+
+    Raises
+    ------
+    TypeError
+        When it is neither a name nor callable.
+    ValueError
+        When the name is unknown or the shape is wrong.
+
+    Examples
+    --------
+    >>> check_feature_map("tanh", ("elu", "exp"))
+    Traceback (most recent call last):
+    ValueError: feature_map must be 'elu' or 'exp' but is 'tanh'; another map goes in as a function
+    """
+    if isinstance(feature_map, str):
+        if feature_map not in known:
+            raise ValueError(
+                f"feature_map must be {' or '.join(map(repr, known))} but is {feature_map!r}; "
+                "another map goes in as a function"
+            )
+    elif not callable(feature_map):
+        refuse_type(
+            "feature_map",
+            type(feature_map).__name__,
+            f"a function or one of {', '.join(map(repr, known))}",
+            "it takes (..., width) to (..., features), none negative",
+        )
+    if result is not None and (
+        len(result) != len(expected) or tuple(result[:-1]) != tuple(expected[:-1])
+    ):
+        raise ValueError(
+            f"feature_map returned the shape {tuple(result)} for an input of shape {tuple(expected)}; "
+            "only the last axis, the width, may change"
+        )

@@ -5,6 +5,7 @@
 from .attention import *
 from .generate import *
 from .masks import *
+from .positions import *
 from .recurrent import *
 from .scores import *
 from .training import *

@@ -170,3 +170,83 @@ def mask_from(rule, m, n, *, start=False):
         for j in range(n):
             mask[i, j] = rule(i if start else i + n - m, j)
     return mask
+
+
+def sinusoidal_positions(length, d_model):
+    table = np.zeros((length, d_model))
+    for position in range(length):
+        for column in range(d_model):
+            angle = position / 10000 ** (2 * (column // 2) / d_model)
+            table[position, column] = math.cos(angle) if column % 2 else math.sin(angle)
+    return table
+
+
+def relative_index(m, n, clip):
+    index = np.zeros((m, n), int)
+    for i in range(m):
+        for j in range(n):
+            distance = j - (i + n - m)
+            index[i, j] = max(-clip, min(distance, clip)) + clip
+    return index
+
+
+def t5_bucket(distance, n_buckets, max_distance, *, bidirectional=True):
+    """The definition in whole numbers, so that no rounding decides where a bucket begins.
+
+    Of the buckets of one direction the first half hold one distance each. Of the wide ones, bucket
+    number k begins where ``(away / single) ** wide`` reaches ``(max_distance / single) ** k``.
+    """
+    buckets, first = n_buckets, 0
+    if bidirectional:
+        buckets = n_buckets // 2
+        if distance > 0:
+            first = buckets
+        away = abs(distance)
+    else:
+        away = -distance if distance < 0 else 0
+    single = buckets // 2
+    wide = buckets - single
+    if away < single:
+        return first + away
+    k = 0
+    while k + 1 < wide and (
+        away**wide * single ** (k + 1) >= max_distance ** (k + 1) * single**wide
+    ):
+        k += 1
+    return first + single + k
+
+
+def alibi_slopes(n_heads):
+    """The recursion of the paper's code."""
+    if n_heads & (n_heads - 1) == 0:
+        ratio = 2 ** (-8 / n_heads)
+        slopes = [ratio]
+        while len(slopes) < n_heads:
+            slopes.append(slopes[-1] * ratio)
+        return slopes
+    below = 1
+    while 2 * below <= n_heads:
+        below *= 2
+    return alibi_slopes(below) + alibi_slopes(2 * below)[::2][: n_heads - below]
+
+
+def alibi_bias(m, n, n_heads):
+    bias = np.zeros((n_heads, m, n))
+    for head, slope in enumerate(alibi_slopes(n_heads)):
+        for i in range(m):
+            for j in range(n):
+                bias[head, i, j] = -slope * abs(j - (i + n - m))
+    return bias
+
+
+def rotary(x, positions, *, base=10000.0, layout="interleaved"):
+    """Pairs as complex numbers, and turning as a product."""
+    m, d = x.shape
+    turned = np.zeros((m, d))
+    for row in range(m):
+        for pair in range(d // 2):
+            a, b = (2 * pair, 2 * pair + 1) if layout == "interleaved" else (pair, pair + d // 2)
+            angle = positions[row] * base ** (-2 * pair / d)
+            number = complex(x[row, a], x[row, b]) * complex(math.cos(angle), math.sin(angle))
+            turned[row, a], turned[row, b] = number.real, number.imag
+    return turned
