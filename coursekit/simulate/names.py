@@ -16,7 +16,7 @@ ODD = (
 )
 """In order: Chinese, an apostrophe, a comma, a spreadsheet formula, diacritics, quotes, length."""
 
-GIVEN = ("aisha", "bilal", "chiara", "dmitri", "elif", "femi", "greta", "hiro", "ines", "joao")
+GIVEN = ("aisha", "bilal", "chiara", "dmitri", "elif", "femi", "greta", "hiro", "inga", "joao")
 FAMILY = ("adeyemi", "bauer", "castillo", "dubois", "eriksen", "fischer", "gupta", "haddad", "ito",
           "jansen", "kowalska", "lindqvist", "moreau", "novak")  # fmt: skip
 
