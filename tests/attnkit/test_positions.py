@@ -80,7 +80,19 @@ class TestBuckets:
     @pytest.mark.parametrize("bidirectional", [True, False])
     @pytest.mark.parametrize(
         ("n_buckets", "max_distance"),
-        [(32, 128), (32, 16), (8, 20), (64, 512), (4, 2), (6, 5), (33, 100), (16, 243)],
+        [
+            (32, 128),
+            (32, 16),
+            (8, 20),
+            (64, 512),
+            (4, 2),
+            (6, 5),
+            (33, 100),
+            (16, 243),
+            (18, 128),
+            (9, 128),
+            (6, 1029),
+        ],
     )
     def test_every_distance(self, backend, n_buckets, max_distance, bidirectional):
         if max_distance <= (n_buckets // 2 if not bidirectional else n_buckets // 4):
@@ -264,7 +276,7 @@ class TestRotary:
 
     def test_dtypes_and_far_positions(self, backend):
         """Angles are computed in float64, so that narrow inputs lose no more than they did."""
-        positions = 100_000 + np.arange(4)
+        positions = 10**9 + np.arange(4)  # beyond what float32 counts
         for dtype in backend.dtypes:
             x = backend.array(normal(1, 4, 6), dtype)
             turned = backend.functions.rotary(x, positions)
