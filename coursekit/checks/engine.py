@@ -216,9 +216,8 @@ def _not_repeatable(exercise):
 
 
 def _recognise(exercise, seed, outcomes, findings):
-    """The known mistake that did the same on every case, or None."""
+    """The first known mistake that did the same on every case, or None."""
     cases, expected = _questions(exercise, seed)
-    by_name = {mistake.name: mistake for mistake in exercise.mistakes}
     for mistake, its_outcomes, its_findings in _mistaken(exercise, seed):
         if exercise.judge:
             same = [_code(f) for f in findings] == [_code(f) for f in its_findings]
@@ -233,7 +232,7 @@ def _recognise(exercise, seed, outcomes, findings):
         if same and all(outcome.kind == "raised" for outcome in outcomes):
             same = outcomes[0].sentence == its_outcomes[0].sentence
         if same:
-            return by_name.get(mistake.same_as, mistake)
+            return mistake
     return None
 
 

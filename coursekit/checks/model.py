@@ -71,8 +71,8 @@ class Mistake:
     """A plausible wrong answer and what its author should be told.
 
     `function` stands on its own: it uses nothing but `np` (or `torch`) and the locked helpers of
-    its exercise, so its source can be pasted as an answer. `same_as` names another mistake of the
-    exercise whose results are the same on every case; the explanation there is then given.
+    its exercise, so its source can be pasted as an answer. `same_as` names an earlier mistake of
+    the exercise whose results are the same on every case; its explanation is what a learner gets.
     """
 
     name: str

@@ -42,7 +42,7 @@ def check(identifier, answer, *, seed=PUBLIC_SEED):
     """
     report = examine(exercise(identifier), answer, seed)
     if not report.passed:
-        raise CheckFailure(describe(report)) from None
+        raise CheckFailure(describe(report))
     print(passed(report))
 
 

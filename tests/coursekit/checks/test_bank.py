@@ -46,10 +46,11 @@ def test_every_known_mistake_is_killed_and_named(exercise):
 
 @each_exercise
 def test_known_mistakes_differ_unless_declared_the_same(exercise):
-    by_name = {mistake.name: mistake for mistake in exercise.mistakes}
+    earlier = {}
     for mistake in exercise.mistakes:
         if mistake.same_as is not None:
-            assert by_name[mistake.same_as].same_as is None
+            assert earlier[mistake.same_as].same_as is None
+        earlier[mistake.name] = mistake
     for seed in seeds(exercise):
         named = [
             examine(exercise, mistake.function, seed).mistake.name for mistake in exercise.mistakes

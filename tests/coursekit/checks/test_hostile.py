@@ -289,6 +289,14 @@ def test_an_answer_that_draws_random_numbers_is_found():
     assert report.failures["plain"].finding.question == "value"
 
 
+def test_an_answer_is_asked_the_same_thing_twice():
+    generator = np.random.default_rng(0)
+    report = examine(
+        exercise("03.predicted_largest_weight"), lambda: generator.uniform(0.1, 1, 3), PUBLIC_SEED
+    )
+    assert report.failures["plain"].finding.code == "not repeatable"
+
+
 def test_a_law_is_asked_when_all_values_are_right():
     """A table of the cases alone would pass the first four questions."""
     entry = exercise(IDENTIFIER)
@@ -327,6 +335,7 @@ def test_settings_of_numpy_do_not_change_the_verdict():
     with np.errstate(all="raise"):
         assert examine(exercise("02.softmax"), exercise("02.softmax").reference, 3).passed
         report = examine(exercise("02.softmax"), exercise("02.softmax").mistakes[0].function, 3)
+    assert report.failures["care"].finding.question == "finite"  # an infinity, not an exception
     assert report.mistake.name == "the largest score not subtracted"
 
 
