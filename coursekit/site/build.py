@@ -6,6 +6,7 @@ in a process of its own, with warnings as errors. Pages are shown with their tim
 
 import argparse
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -29,6 +30,7 @@ KEPT_CACHES = 3
 EXECUTING = re.compile(r"(?P<page>\S.*?): Executing notebook")
 EXECUTED = re.compile(r"(?P<page>\S.*?): Executed notebook in (?P<seconds>[\d.]+) seconds")
 REPORT = re.compile(r"Notebook exception traceback saved in: (.+?\.err\.log)")
+STDERR = re.compile(r"^(.+?):\d+: ERROR: stderr was found", re.MULTILINE)
 COLOUR = re.compile(r"\x1b\[[\d;]*m")
 KERNEL_CHATTER = "[IPKernelApp]"  # how the kernel is connected; no concern of a page
 
@@ -233,6 +235,18 @@ def _explain(progress: Progress, complaints: list[str]) -> None:
         # What precedes is the way through the tools that run pages.
         text = text[max(text.find("An error occurred while executing"), 0) :]
         progress.say(f"\n{progress.name(report)}:\n\n{text}")
+    for page in dict.fromkeys(STDERR.findall("\n".join(complaints))):
+        progress.say(f"\n{progress.name(page)} printed to stderr:\n\n{_printed(progress, page)}")
+
+
+def _printed(progress: Progress, page: str) -> str:
+    """Return what an executed page printed to stderr."""
+    executed = progress.root / "_build" / "jupyter_execute" / progress.name(page)
+    notebook = json.loads(executed.with_suffix(".ipynb").read_text(encoding="utf-8"))
+    outputs = (output for cell in notebook["cells"] for output in cell.get("outputs", []))
+    return "".join(
+        "".join(output["text"]) for output in outputs if output.get("name") == "stderr"
+    ).rstrip()
 
 
 def main(arguments: list[str] | None = None) -> int:

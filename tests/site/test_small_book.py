@@ -148,7 +148,7 @@ def test_pages_run_again_when_their_code_or_the_library_changed(small_book, run)
     ("line", "reason"),
     [
         ("raise ValueError('on purpose')", "ValueError: on purpose"),
-        ("import warnings; warnings.warn('careful')", "stderr"),
+        ("import warnings; warnings.warn('careful')", "UserWarning: careful"),
     ],
     ids=["error", "warning"],
 )
