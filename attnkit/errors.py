@@ -688,6 +688,34 @@ def check_buckets(n_buckets, max_distance, bidirectional):
     return n_side, n_single
 
 
+def check_table_width(name, width, table_width):
+    """Refuse rows that are not as wide as the learned table they meet.
+
+    Parameters
+    ----------
+    name : str
+        The argument.
+    width, table_width : int
+        Its width and the table's.
+
+    Raises
+    ------
+    ValueError
+        When they differ.
+
+    Examples
+    --------
+    >>> check_table_width("x", 3, 4)
+    Traceback (most recent call last):
+    ValueError: x has width 3 but the table has width 4; was it made for another d_model or d_head?
+    """
+    if width != table_width:
+        raise ValueError(
+            f"{name} has width {width} but the table has width {table_width}; "
+            "was it made for another d_model or d_head?"
+        )
+
+
 def check_heads(d_model, n_heads, n_kv_heads=None, *, name="d_model"):
     """Return the three sizes, or refuse heads that do not share the width evenly.
 
@@ -758,10 +786,7 @@ def check_learned_positions(x, start, table):
     ValueError: x has length 5 from position 4 on but the table has 8 positions; ...
     """
     check_axes("x", x, "(..., n, d_model)")
-    if x[-1] != table[1]:
-        raise ValueError(
-            f"x has width {x[-1]} but the table has width {table[1]}; is d_model the same?"
-        )
+    check_table_width("x", x[-1], table[1])
     if start + x[-2] > table[0]:
         raise ValueError(
             f"x has length {x[-2]} from position {start} on but the table has {table[0]} positions; "
@@ -894,3 +919,527 @@ def check_feature_map(feature_map, known, result=None, expected=None):
             f"feature_map returned the shape {tuple(result)} for an input of shape {tuple(expected)}; "
             "only the last axis, the width, may change"
         )
+
+
+def check_cache_rows(key, value, stored, length):
+    """Refuse keys and values that do not belong into a cache, or more of them than it has room for.
+
+    Parameters
+    ----------
+    key, value : tuple of int
+        Shapes ``(batch, n_kv_heads, new, d_head)``.
+    stored : tuple of int
+        The shape of the cache, ``(batch, n_kv_heads, capacity, d_head)``.
+    length : int
+        The rows stored so far.
+
+    Raises
+    ------
+    ValueError
+        When a shape does not fit or the rows overflow the cache.
+
+    Examples
+    --------
+    >>> check_cache_rows((1, 2, 3, 4), (1, 2, 3, 4), (1, 2, 8, 4), 6)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: the cache holds 6 of at most 8 rows and has no room for 3 more; ...
+    """
+    batch, n_kv_heads, capacity, d_head = stored
+    for name, shape in (("key", key), ("value", value)):
+        if len(shape) != 4 or (shape[0], shape[1], shape[3]) != (batch, n_kv_heads, d_head):
+            raise ValueError(
+                f"{name} has shape {tuple(shape)} but the cache takes (batch, n_kv_heads, new, d_head) = "
+                f"({batch}, {n_kv_heads}, new, {d_head}); split heads first (split_heads), and "
+                "make one cache for each layer and batch size"
+            )
+    if key[2] != value[2]:
+        raise ValueError(
+            f"value has length {value[2]} but key has length {key[2]}; every key needs one value"
+        )
+    if length + key[2] > capacity:
+        raise ValueError(
+            f"the cache holds {length} of at most {capacity} rows and has no room for {key[2]} more; "
+            "make it with the length of the whole sequence, prompt included"
+        )
+
+
+def check_layer_mask(shape, query_axes, scores):
+    """Return whether a mask given to multi-head attention is one per head, or refuse its shape.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        The shape of the mask.
+    query_axes : int
+        The number of axes of query, heads not split.
+    scores : tuple of int
+        The shape of the scores, ``(..., n_heads, m, n)``.
+
+    Returns
+    -------
+    bool
+        True for a mask with one axis more than query; False for one without a heads axis.
+
+    Raises
+    ------
+    ValueError
+        When the mask does not broadcast against ``(..., m, n)``, or with its heads axis against
+        the scores.
+
+    Examples
+    --------
+    >>> check_layer_mask((2, 1, 5), 3, (2, 8, 4, 5)), check_layer_mask((1, 8, 4, 5), 3, (2, 8, 4, 5))
+    (False, True)
+    """
+    per_head = len(shape) == query_axes + 1
+    target = scores if per_head else scores[:-3] + scores[-2:]
+    if _keeps_last_axes(shape, target, 3 if per_head else 2):
+        return per_head
+    if per_head:
+        raise ValueError(
+            f"mask has shape {tuple(shape)}, one axis more than query, so it is one mask for each head, "
+            f"but does not broadcast against scores of shape {tuple(scores)}; "
+            "a mask for all heads goes in without a heads axis, as (..., m, n)"
+        )
+    cause = "its last axes are queries and keys, in this order, each of full size or 1"
+    if len(shape) == 2 and len(target) > 2 and shape == (target[0], target[-1]):
+        cause = (
+            "a mask of keys (B, n) needs its query axis: mask[:, None, :], as padding_mask gives it"
+        )
+    elif len(shape) >= 2 and shape[-2:] == (target[-1], target[-2]):
+        cause = "queries and keys seem to be swapped"
+    raise ValueError(
+        f"mask has shape {tuple(shape)}, which does not broadcast against (..., m, n) = {tuple(target)} "
+        f"(the heads axis is inserted); {cause}"
+    )
+
+
+def check_multi_head(query, key, value, parameters, n_heads, n_kv_heads):
+    """Return the number of heads of keys, or refuse shapes that make no multi-head attention.
+
+    Parameters
+    ----------
+    query, key, value : tuple of int
+        Shapes ``(..., m, d_query)``, ``(..., n, d_key)`` and ``(..., n, d_value)``.
+    parameters : mapping from str to tuple of int
+        Shapes of ``w_query (d_query, n_heads * d_head)``, ``w_key (d_key, n_kv_heads * d_head)``,
+        ``w_value (d_value, n_kv_heads * d_v)``, ``w_output (n_heads * d_v, d_out)`` and their
+        biases ``b_…``, which may be left out.
+    n_heads : int
+        Heads of queries.
+    n_kv_heads : int or None
+        Heads of keys and values; n_heads if None.
+
+    Returns
+    -------
+    n_heads, n_kv_heads : int
+        The heads of queries, and of keys and values.
+
+    Raises
+    ------
+    TypeError
+        When a number of heads is no whole number.
+    ValueError
+        When a shape does not fit, a weight is missing or a name unknown.
+    """
+    check_sequences(query, key, value)
+    check_names("parameters", parameters, ("w_query", "w_key", "w_value", "w_output"), "w_")
+    for name in ("w_query", "w_key", "w_value", "w_output"):
+        check_axes(name, parameters[name], "(d_in, d_out)")
+    width, n_heads, n_kv_heads = check_heads(
+        parameters["w_query"][1], n_heads, n_kv_heads, name="the width of query @ w_query"
+    )
+    if parameters["w_value"][1] % n_kv_heads:
+        raise ValueError(
+            f"the width of value @ w_value is {parameters['w_value'][1]}, not a multiple of n_kv_heads, "
+            f"{n_kv_heads}; the heads share the width evenly"
+        )
+    d_v = parameters["w_value"][1] // n_kv_heads
+    expected = {
+        "query": {"d_query": query[-1], "n_heads * d_head": width},
+        "key": {"d_key": key[-1], "n_kv_heads * d_head": width // n_heads * n_kv_heads},
+        "value": {"d_value": value[-1], "n_kv_heads * d_v": n_kv_heads * d_v},
+    }
+    for name, sizes in expected.items():
+        _check_parameter(f"w_{name}", parameters[f"w_{name}"], **sizes)
+        check_bias(f"b_{name}", parameters, list(sizes.values())[1])
+    check_rows("w_output", parameters["w_output"], "n_heads * d_v", n_heads * d_v)
+    check_bias("b_output", parameters, parameters["w_output"][1])
+    return n_heads, n_kv_heads
+
+
+def check_sequences(query, key, value, d_model=None):
+    """Refuse three sequences that cannot be attended together.
+
+    Parameters
+    ----------
+    query, key, value : tuple of int
+        Shapes ``(..., m, d)`` and twice ``(..., n, d)``; widths may differ.
+    d_model : int, optional
+        The width that all must have.
+
+    Raises
+    ------
+    ValueError
+        When an axis is missing, a width is not d_model, the lengths of key and value differ, or
+        leading axes do not broadcast.
+
+    Examples
+    --------
+    >>> check_sequences((2, 5, 8), (2, 5, 6), (2, 5, 8), d_model=8)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: key has width 6 but d_model is 8; ...
+    """
+    for name, shape in (("query", query), ("key", key), ("value", value)):
+        check_axes(name, shape, f"(..., {'m' if name == 'query' else 'n'}, d_model)")
+        if d_model is not None and shape[-1] != d_model:
+            raise ValueError(
+                f"{name} has width {shape[-1]} but d_model is {d_model}; "
+                "heads are split inside, so whole embeddings go in, (..., length, d_model)"
+            )
+    if key[-2] != value[-2]:
+        raise ValueError(
+            f"value has length {value[-2]} but key has length {key[-2]}; "
+            "every key needs one value (did key and value come from different sequences?)"
+        )
+    check_leading(query=query[:-2], key=key[:-2], value=value[:-2])
+
+
+def check_names(owner, given, needed, weight_prefix=None):
+    """Refuse a mapping of parameters that lacks a name, or holds one that nobody reads.
+
+    Parameters
+    ----------
+    owner : str
+        What the mapping is called.
+    given : iterable of str
+        The names that came.
+    needed : tuple of str
+        The names that must be there.
+    weight_prefix : str, optional
+        Names that begin with it have a bias, which may be there too, under ``b_`` and the rest.
+
+    Raises
+    ------
+    ValueError
+        When a name is missing or unknown.
+
+    Examples
+    --------
+    >>> check_names("parameters", ["w_querry"], ("w_query",), "w_")
+    Traceback (most recent call last):
+    ValueError: parameters lacks w_query; it needs w_query, and may hold b_query
+    """
+    optional = ()
+    if weight_prefix is not None:
+        optional = tuple(
+            "b_" + name.removeprefix(weight_prefix)
+            for name in needed
+            if name.startswith(weight_prefix)
+        )
+    told = f"it needs {', '.join(needed)}" + (
+        f", and may hold {', '.join(optional)}" if optional else ""
+    )
+    missing = [name for name in needed if name not in given]
+    if missing:
+        raise ValueError(f"{owner} lacks {', '.join(missing)}; {told}")
+    unknown = [name for name in given if name not in (*needed, *optional)]
+    if unknown:
+        raise ValueError(
+            f"{owner} holds {', '.join(map(str, unknown))}, which nobody reads; {told}"
+        )
+
+
+def check_rows(name, shape, words, width):
+    """Refuse a weight whose rows are not as many as what it multiplies is wide.
+
+    Parameters
+    ----------
+    name : str
+        The weight.
+    shape : tuple of int
+        Its shape ``(d_in, d_out)``; d_out is free.
+    words : str
+        What d_in is.
+    width : int
+        How large it is.
+
+    Raises
+    ------
+    ValueError
+        When the first axis is another.
+
+    Examples
+    --------
+    >>> check_rows("w_output", (9, 18), "n_heads * d_v", 18)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: w_output has shape (9, 18) but n_heads * d_v is 18; it seems to be transposed ...
+    """
+    check_axes(name, shape, "(d_in, d_out)")
+    if shape[0] != width:
+        transposed = shape[1] == width
+        cause = (
+            "it seems to be transposed (nn.Linear stores the transpose)"
+            if transposed
+            else "weights multiply from the right"
+        )
+        raise ValueError(
+            f"{name} has shape {tuple(shape)} but {words} is {width}; {cause}: x @ {name}"
+        )
+
+
+def check_bias(name, parameters, width):
+    """Refuse a bias of the wrong shape; one that is not there is no bias.
+
+    Parameters
+    ----------
+    name : str
+        Its name in the mapping.
+    parameters : mapping from str to tuple of int
+        Shapes by name.
+    width : int
+        The width it is added to.
+
+    Raises
+    ------
+    ValueError
+        When its shape is not ``(width,)``.
+    """
+    if name in parameters and tuple(parameters[name]) != (width,):
+        raise ValueError(
+            f"{name} has shape {tuple(parameters[name])} but is added to rows of width {width}; "
+            f"it needs the shape ({width},)"
+        )
+
+
+def check_probability(name, number):
+    """Return a probability below 1 as a float, or refuse it.
+
+    Parameters
+    ----------
+    name : str
+        The argument.
+    number : float
+        What came.
+
+    Returns
+    -------
+    float
+        The number.
+
+    Raises
+    ------
+    TypeError
+        When it is not a real number.
+    ValueError
+        When it is negative, 1 or more, or NaN.
+
+    Examples
+    --------
+    >>> check_probability("dropout", 1.0)
+    Traceback (most recent call last):
+    ValueError: dropout must be at least 0 and below 1 but is 1.0; it is the share that is dropped
+    """
+    check_real(name, number)
+    if not 0 <= number < 1:
+        raise ValueError(
+            f"{name} must be at least 0 and below 1 but is {number}; it is the share that is dropped"
+        )
+    return float(number)
+
+
+def refuse_gradient():
+    """Raise the ValueError for keys or values that ask for a gradient on their way into a cache.
+
+    Raises
+    ------
+    ValueError
+        Always.
+    """
+    raise ValueError(
+        "key or value asks for a gradient, but a cache keeps numbers, not what gradients need; "
+        "generate under torch.no_grad(), train without a cache"
+    )
+
+
+def refuse_widths(d_model, d_key, d_value):
+    """Raise the ValueError for a foreign module whose keys or values have another width.
+
+    Parameters
+    ----------
+    d_model, d_key, d_value : int
+        Its widths.
+
+    Raises
+    ------
+    ValueError
+        Always.
+    """
+    raise ValueError(
+        f"module has embed_dim {d_model}, kdim {d_key} and vdim {d_value}; only equal widths can be loaded "
+        "(multi_head_attention takes unequal ones, as parameters)"
+    )
+
+
+def refuse_added_keys():
+    """Raise the ValueError for a foreign module that adds keys of its own.
+
+    Raises
+    ------
+    ValueError
+        Always.
+    """
+    raise ValueError(
+        "module adds keys of its own (add_bias_kv or add_zero_attn); attention here sees only what is given"
+    )
+
+
+NOT_LOADABLE = "from_torch copies the parameters of this one class; others differ in layout"
+NOT_PARAMETERS = "weights and biases go in by name, such as {'w_query': ..., 'b_query': ...}"
+STORED = "keys and values are stored as floats"
+
+
+def check_norm(x, gain, bias, eps):
+    """Refuse a gain or bias that is not as wide as x, or an eps that is no small positive number.
+
+    Parameters
+    ----------
+    x : tuple of int
+        Shape ``(..., d)``.
+    gain, bias : tuple of int or None
+        Shapes ``(d,)``.
+    eps : float
+        What is added to the variance.
+
+    Raises
+    ------
+    TypeError
+        When eps is no real number.
+    ValueError
+        When a shape does not fit or eps is not above 0.
+
+    Examples
+    --------
+    >>> check_norm((2, 5, 8), (5,), None, 1e-5)
+    Traceback (most recent call last):
+    ValueError: gain has shape (5,) but x has width 8; each column has its own, so it needs the shape (8,)
+    """
+    check_axes("x", x, "(..., d)")
+    for name, shape in (("gain", gain), ("bias", bias)):
+        if shape is not None and tuple(shape) != (x[-1],):
+            raise ValueError(
+                f"{name} has shape {tuple(shape)} but x has width {x[-1]}; "
+                f"each column has its own, so it needs the shape ({x[-1]},)"
+            )
+    check_positive("eps", eps, "it keeps the variance of equal numbers from being divided by")
+
+
+def check_feed_forward(x, parameters, activation, owner="parameters"):
+    """Refuse parameters that make no feed-forward network for x.
+
+    Parameters
+    ----------
+    x : tuple of int
+        Shape ``(..., n, d_model)``.
+    parameters : mapping from str to tuple of int
+        Shapes of ``w_hidden (d_model, d_ff)`` and ``w_output (d_ff, d_out)``, and as far as there
+        are any ``b_hidden`` and ``b_output``.
+    activation : str
+        "relu" or "gelu".
+    owner : str
+        What the mapping is called.
+
+    Raises
+    ------
+    ValueError
+        When a shape does not fit, a weight is missing, a name unknown or activation another word.
+    """
+    check_axes("x", x, "(..., n, d_model)")
+    check_choice("activation", activation, ("relu", "gelu"))
+    check_names(owner, parameters, ("w_hidden", "w_output"), "w_")
+    check_rows("w_hidden", parameters["w_hidden"], "the width of x", x[-1])
+    d_ff = parameters["w_hidden"][1]
+    check_bias("b_hidden", parameters, d_ff)
+    check_rows("w_output", parameters["w_output"], "d_ff (the width of w_hidden)", d_ff)
+    check_bias("b_output", parameters, parameters["w_output"][1])
+
+
+def check_layer(x, parameters, norm, sublayers, memory=None):
+    """Refuse what makes no Transformer layer; what a sublayer alone can tell, it checks itself.
+
+    Parameters
+    ----------
+    x : tuple of int
+        Shape ``(..., n, d_model)``.
+    parameters : mapping from str to mapping
+        For each sublayer a mapping with a ``w_output``, and, unless norm is "none", one for its
+        norm under its name and ``_norm``; arrays as their shapes.
+    norm : str
+        "post", "pre" or "none".
+    sublayers : tuple of str
+        The names of the sublayers.
+    memory : tuple of int, optional
+        Shape ``(..., n_memory, d_memory)``.
+
+    Raises
+    ------
+    TypeError
+        When a sublayer's parameters are no mapping.
+    ValueError
+        When a shape does not fit, a name is missing or unknown, or norm is another word.
+
+    Examples
+    --------
+    >>> check_layer((2, 5, 8), {}, "post", ("feed_forward",))
+    Traceback (most recent call last):
+    ValueError: parameters lacks feed_forward, feed_forward_norm; it needs feed_forward, feed_forward_norm
+    """
+    check_axes("x", x, "(..., n, d_model)")
+    if memory is not None:
+        check_axes("memory", memory, "(..., n_memory, d_memory)")
+        check_leading(x=x[:-2], memory=memory[:-2])
+    check_choice("norm", norm, ("post", "pre", "none"))
+    needed = [name for sublayer in sublayers for name in (sublayer, f"{sublayer}_norm")]
+    if norm == "none":
+        needed = list(sublayers)
+    check_names("parameters", parameters, tuple(needed))
+    for name in needed:
+        held = parameters[name]
+        if not hasattr(held, "items"):
+            refuse_type(f"parameters[{name!r}]", "an array", "a mapping", NOT_PARAMETERS)
+        if name.endswith("_norm"):
+            unknown = set(held) - {"gain", "bias"}
+            if unknown:
+                raise ValueError(
+                    f"parameters[{name!r}] holds {', '.join(sorted(unknown))}, which nobody reads; "
+                    "a norm has a gain and a bias"
+                )
+        elif "w_output" in held and len(held["w_output"]) == 2 and held["w_output"][1] != x[-1]:
+            raise ValueError(
+                f"parameters[{name!r}] gives rows of width {held['w_output'][1]} but x has width {x[-1]}; "
+                "what a sublayer gives is added to x, so both are d_model wide"
+            )
+
+
+def check_memory_length(n, stored):
+    """Refuse a memory of another length than the one that was stored at the first step.
+
+    Parameters
+    ----------
+    n, stored : int
+        Its length, and how much of the memory a cache holds.
+
+    Raises
+    ------
+    ValueError
+        When they differ.
+    """
+    if n != stored:
+        raise ValueError(
+            f"memory has length {n} but the cache holds one of length {stored}; "
+            "a cache belongs to one batch of sources, make a new one for the next"
+        )
+
+
+NOT_TOKENS = "tokens are numbers of a vocabulary; embeddings are made of them inside"
+NO_ACTIVATION = "only relu and gelu (exact) can be loaded"

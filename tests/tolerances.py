@@ -63,6 +63,29 @@ TABLE = {
         "of the number, and then what the dtype adds.",
         relative=False,
     ),
+    "weights_of_layer": Row(
+        1e-13,
+        2e-6,
+        4e-3,
+        3.2e-2,
+        "Weights of scores whose queries and keys were projected first: the rounding of two more "
+        "products, which exp carries over.",
+    ),
+    "layer": Row(
+        1e-12,
+        4e-6,
+        8e-3,
+        6.4e-2,
+        "Several products one after the other, each rounded to the dtype of the layer in between, "
+        "as torch's kernels do with halves: the errors of some eight roundings.",
+    ),
+    "statistics": Row(
+        0.1,
+        0.1,
+        0.1,
+        0.1,
+        "Spreads estimated from a few thousand draws: some per cent of noise, and nothing to round.",
+    ),
 }
 
 

@@ -3,8 +3,10 @@
 # ruff: noqa: F403 (each module says in __all__ what is public)
 
 from .attention import *
+from .cache import *
 from .generate import *
 from .masks import *
+from .multihead import *
 from .positions import *
 from .recurrent import *
 from .scores import *

@@ -20,6 +20,7 @@ from ..errors import (
     check_positive,
     check_rotary,
     check_size,
+    check_table_width,
 )
 from ._tensors import floating
 from .masks import _positions
@@ -528,6 +529,7 @@ class ShawPositions(HeadPositions):
 
     def bias(self, query, n):
         """Return ``query[i] @ key_table[distance] / sqrt(d_head)``, ``(..., heads, m, n)``."""
+        check_table_width("query", query.shape[-1], self.key_table.shape[1])
         products = query @ self.key_table.T * max(query.shape[-1], 1) ** -0.5  # (..., m, rows)
         index = relative_index(query.shape[-2], n, self.clip, device=query.device)  # (m, n)
         return products.gather(-1, index.expand(*products.shape[:-1], n))  # (..., m, n)

@@ -250,3 +250,36 @@ def rotary(x, positions, *, base=10000.0, layout="interleaved"):
             number = complex(x[row, a], x[row, b]) * complex(math.cos(angle), math.sin(angle))
             turned[row, a], turned[row, b] = number.real, number.imag
     return turned
+
+
+def affine(x, weight, bias=None):
+    result = np.zeros((len(x), weight.shape[1]))
+    for row in range(len(x)):
+        for column in range(weight.shape[1]):
+            result[row, column] = 0.0 if bias is None else bias[column]
+            for a in range(x.shape[1]):
+                result[row, column] += x[row, a] * weight[a, column]
+    return result
+
+
+def multi_head_attention(
+    query, key, value, mask, bias, parameters, n_heads, n_kv_heads, *, causal=False
+):
+    """One head after the other; `mask` is (m, n) or (n_heads, m, n), `bias` (n_heads, m, n)."""
+    projected = {
+        name: affine(x, parameters[f"w_{name}"], parameters.get(f"b_{name}"))
+        for name, x in (("query", query), ("key", key), ("value", value))
+    }
+    d_head, d_v = projected["query"].shape[1] // n_heads, projected["value"].shape[1] // n_kv_heads
+    merged = np.zeros((len(query), n_heads * d_v))
+    for head in range(n_heads):
+        of_key = head // (n_heads // n_kv_heads)
+        merged[:, head * d_v : (head + 1) * d_v] = scaled_dot_product_attention(
+            projected["query"][:, head * d_head : (head + 1) * d_head],
+            projected["key"][:, of_key * d_head : (of_key + 1) * d_head],
+            projected["value"][:, of_key * d_v : (of_key + 1) * d_v],
+            mask[head] if mask is not None and mask.ndim == 3 else mask,
+            None if bias is None else bias[head],
+            causal=causal,
+        )
+    return affine(merged, parameters["w_output"], parameters.get("b_output"))

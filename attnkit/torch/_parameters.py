@@ -1,0 +1,100 @@
+"""What layer functions do with parameters: one float dtype for them and for the tensors they meet."""
+
+import functools
+
+import torch
+
+from .. import errors
+from ..arguments import converting
+from ._tensors import _float_tensor, boolean_tensor
+
+__all__ = ["as_heads_mask", "floating_layer", "shapes_of"]
+
+
+def floating_layer(*names):
+    """Do what `floating` does for a function that also takes a mapping called `parameters`.
+
+    The mapping may hold mappings. Its tensors take part in the choice of the dtype.
+
+    Parameters
+    ----------
+    *names : str
+        The parameters of the function that hold numbers; one whose default is None may be None.
+
+    Returns
+    -------
+    callable
+        The decorator.
+    """
+
+    def around(given, call):
+        parameters = _float_mapping("parameters", given.pop("parameters"))
+        tensors = {name: _float_tensor(name, tensor) for name, tensor in given.items()}
+        types = [tensor.dtype for tensor in (*tensors.values(), *_leaves(parameters))]
+        dtype = functools.reduce(torch.promote_types, types)
+        wide = torch.promote_types(dtype, torch.float32)
+        result = call(
+            {name: tensor.to(wide) for name, tensor in tensors.items()}
+            | {"parameters": _converted(parameters, wide)}
+        )
+        if isinstance(result, tuple):
+            return tuple(part.to(dtype) for part in result)
+        return result.to(dtype)
+
+    return converting((*names, "parameters"), around)
+
+
+def shapes_of(parameters):
+    """Return the shapes of the tensors of a mapping, by name."""
+    return {name: tuple(tensor.shape) for name, tensor in parameters.items()}
+
+
+def as_heads_mask(mask, query_axes, scores):
+    """Return a mask that broadcasts against scores with a heads axis, None as None.
+
+    Parameters
+    ----------
+    mask : torch.Tensor of bool or None
+        Without a heads axis, or with one axis more than query: one mask for each head.
+    query_axes : int
+        The number of axes of query.
+    scores : tuple of int
+        The shape of the scores, ``(..., n_heads, m, n)``.
+
+    Returns
+    -------
+    torch.Tensor of bool or None
+        The mask, with a heads axis where it has leading axes.
+    """
+    if mask is None:
+        return None
+    mask = boolean_tensor("mask", mask)
+    per_head = errors.check_layer_mask(tuple(mask.shape), query_axes, scores)
+    return mask if per_head or mask.dim() < 3 else mask[..., None, :, :]
+
+
+def _float_mapping(name, parameters):
+    """Return a mapping, and the mappings in it, with float tensors."""
+    if not hasattr(parameters, "items"):
+        errors.refuse_type(name, type(parameters).__name__, "a mapping", errors.NOT_PARAMETERS)
+    return {
+        key: _float_mapping(key, value) if hasattr(value, "items") else _float_tensor(key, value)
+        for key, value in parameters.items()
+    }
+
+
+def _leaves(parameters):
+    """Yield the tensors of a mapping and of the mappings in it."""
+    for value in parameters.values():
+        if isinstance(value, dict):
+            yield from _leaves(value)
+        else:
+            yield value
+
+
+def _converted(parameters, dtype):
+    """Return a mapping, and the mappings in it, with tensors of one dtype."""
+    return {
+        name: _converted(value, dtype) if isinstance(value, dict) else value.to(dtype)
+        for name, value in parameters.items()
+    }

@@ -1,0 +1,198 @@
+"""The cache of keys and values: what it holds, that nothing is copied twice, and its errors."""
+
+import inspect
+
+import numpy as np
+import pytest
+import torch
+
+import attnkit.numpy.cache
+import attnkit.torch.cache
+from tests.attnkit.backends import NUMPY, TORCH, normal
+
+BATCH, HEADS, CAPACITY, D_HEAD = 2, 3, 7, 4
+
+
+def new_cache(backend, dtype="float64", **sizes):
+    sizes = {"batch": BATCH, "n_kv_heads": HEADS, "capacity": CAPACITY, "d_head": D_HEAD} | sizes
+    return backend.functions.KVCache(**sizes, dtype=backend.dtype(dtype))
+
+
+def rows(backend, seed, length, dtype="float64", **sizes):
+    """Return a key and a value of so many rows, on the back end and as NumPy."""
+    arrays = [normal(seed + i, BATCH, HEADS, length, D_HEAD) for i in (0, 1)]
+    return [backend.array(array, dtype) for array in arrays], arrays
+
+
+def address(backend, array):
+    """Return where an array's first number lies in memory."""
+    return array.__array_interface__["data"][0] if backend is NUMPY else array.data_ptr()
+
+
+@pytest.mark.parametrize("lengths", [(7,), (1,) * 7, (3, 0, 2, 1), (0, 7), (2, 5, 0)])
+def test_what_goes_in_comes_out_in_order(backend, lengths):
+    cache, keys, values = new_cache(backend), [], []
+    assert cache.length == 0
+    for seed, length in enumerate(lengths):
+        given, (key, value) = rows(backend, 10 * seed, length)
+        assert cache.append(*given) is None
+        keys.append(key)
+        values.append(value)
+        np.testing.assert_array_equal(backend.numpy(cache.key), np.concatenate(keys, 2))
+        np.testing.assert_array_equal(backend.numpy(cache.value), np.concatenate(values, 2))
+        assert cache.length == cache.key.shape[2]
+    assert cache.capacity == CAPACITY
+
+
+def test_views_of_one_room(backend):
+    """Appending moves nothing: the address stays, and a view taken before still shows its rows."""
+    cache = new_cache(backend)
+    assert tuple(cache.key.shape) == (BATCH, HEADS, 0, D_HEAD)
+    cache.append(*rows(backend, 1, 2)[0])
+    key, value = cache.key, cache.value
+    before = address(backend, key), address(backend, value)
+    kept = backend.numpy(key).copy()
+    cache.append(*rows(backend, 3, 5)[0])
+    assert before == (address(backend, cache.key), address(backend, cache.value))
+    np.testing.assert_array_equal(backend.numpy(key), kept)
+    assert key.shape[2] == 2
+
+
+def test_what_is_stored_is_a_copy(backend):
+    cache = new_cache(backend)
+    given, (key, _) = rows(backend, 1, 2)
+    cache.append(*given)
+    given[0][...] = 7
+    np.testing.assert_array_equal(backend.numpy(cache.key), key)
+
+
+def test_dtypes(backend):
+    for dtype in backend.dtypes:
+        cache = new_cache(backend, dtype)
+        cache.append(*rows(backend, 1, 2)[0])
+        assert backend.dtype_name(cache.key) == backend.dtype_name(cache.value) == dtype
+    default = backend.functions.KVCache(1, 1, 1, 1)
+    assert backend.dtype_name(default.key) == backend.default
+    default.append(backend.array([[[[1]]]]), backend.array([[[[True]]]]))
+    assert backend.dtype_name(default.value) == backend.default
+
+
+def test_narrowing_overflows_silently():
+    with np.errstate(all="raise"):
+        cache = new_cache(NUMPY, "float16")
+        cache.append(*(np.full((BATCH, HEADS, 1, D_HEAD), 1e30) for _ in range(2)))
+    assert np.isinf(cache.key).all()
+
+
+def test_layouts_of_memory(backend):
+    """Transposed, as split heads come, and expanded from one sequence."""
+    array = normal(1, BATCH, 5, HEADS, D_HEAD)
+    key = backend.array(array).swapaxes(1, 2)
+    one = backend.array(normal(2, 1, HEADS, 5, D_HEAD))
+    shape = (BATCH, HEADS, 5, D_HEAD)
+    value = np.broadcast_to(one, shape) if backend is NUMPY else one.expand(shape)
+    cache = new_cache(backend)
+    cache.append(key, value)
+    np.testing.assert_array_equal(backend.numpy(cache.key), array.swapaxes(1, 2))
+    np.testing.assert_array_equal(backend.numpy(cache.value), backend.numpy(value))
+
+
+def test_clear(backend):
+    cache = new_cache(backend)
+    cache.append(*rows(backend, 1, 7)[0])
+    cache.clear()
+    assert cache.length == 0
+    given, (key, _) = rows(backend, 3, 4)
+    cache.append(*given)
+    np.testing.assert_array_equal(backend.numpy(cache.key), key)
+
+
+def test_select(backend):
+    cache = new_cache(backend, "float32")
+    cache.append(*rows(backend, 1, 4, "float32")[0])
+    chosen = cache.select(backend.array([1, 1, 0]))
+    assert (chosen.length, chosen.capacity) == (4, CAPACITY)
+    assert backend.dtype_name(chosen.key) == "float32"
+    for ours, theirs in ((chosen.key, cache.key), (chosen.value, cache.value)):
+        np.testing.assert_array_equal(backend.numpy(ours), backend.numpy(theirs)[[1, 1, 0]])
+    before = backend.numpy(cache.key).copy()
+    chosen.append(*(backend.array(normal(seed, 3, HEADS, 3, D_HEAD)) for seed in (5, 6)))
+    chosen.key[...] = 7
+    assert (chosen.length, cache.length) == (7, 4)
+    np.testing.assert_array_equal(backend.numpy(cache.key), before)
+
+
+@pytest.mark.parametrize("zero", ["batch", "n_kv_heads", "capacity", "d_head"])
+def test_empty(backend, zero):
+    cache = new_cache(backend, **{zero: 0})
+    shape = list(cache.key.shape)
+    shape[2] = 0 if zero == "capacity" else 2
+    cache.append(*(backend.array(np.zeros(shape)) for _ in range(2)))
+    assert list(cache.key.shape) == shape
+
+
+class TestErrors:
+    def test_overflow_leaves_the_cache_as_it_was(self, backend):
+        cache = new_cache(backend)
+        given, (key, _) = rows(backend, 1, 5)
+        cache.append(*given)
+        with pytest.raises(
+            ValueError, match=r"holds 5 of at most 7 rows .* no room for 3 more; .*prompt"
+        ):
+            cache.append(*rows(backend, 3, 3)[0])
+        assert cache.length == 5
+        np.testing.assert_array_equal(backend.numpy(cache.key), key)
+        cache.append(*rows(backend, 3, 2)[0])
+
+    @pytest.mark.parametrize(
+        "shape", [(1, 3, 2, 4), (2, 1, 2, 4), (2, 3, 2, 5), (3, 2, 4), (2, 3, 1, 2, 4), ()]
+    )
+    @pytest.mark.parametrize("place", [0, 1])
+    def test_shapes(self, backend, shape, place):
+        """Axes of length one are not stretched: a key of one sequence belongs to no batch of two."""
+        cache, (given, _) = new_cache(backend), rows(backend, 1, 2)
+        given[place] = backend.array(np.zeros(shape))
+        name = ("key", "value")[place]
+        pattern = rf"{name} has shape .* \(batch, n_kv_heads, new, d_head\) = \(2, 3, new, 4\); split heads"
+        with pytest.raises(ValueError, match=pattern):
+            cache.append(*given)
+        assert cache.length == 0
+
+    def test_lengths(self, backend):
+        (key, _), _ = rows(backend, 1, 2)
+        (value, _), _ = rows(backend, 1, 3)
+        with pytest.raises(ValueError, match="value has length 3 but key has length 2"):
+            new_cache(backend).append(key, value)
+
+    def test_types(self, backend):
+        (key, value), _ = rows(backend, 1, 2)
+        with pytest.raises(TypeError, match=r"value must be real but is .*complex128"):
+            new_cache(backend).append(key, value + 0j)
+        with pytest.raises(
+            TypeError, match=r"dtype must be a float dtype but is .*int32; keys and"
+        ):
+            new_cache(backend, "int32")
+        with pytest.raises(TypeError, match=r"capacity must be a whole number but is 2\.5"):
+            new_cache(backend, capacity=2.5)
+        with pytest.raises(ValueError, match="d_head must be at least 0 but is -1"):
+            new_cache(backend, d_head=-1)
+
+    def test_gradients_are_refused(self):
+        (key, value), _ = rows(TORCH, 1, 2)
+        cache = new_cache(TORCH)
+        value.requires_grad_()
+        with pytest.raises(ValueError, match=r"asks for a gradient.*torch\.no_grad\(\)"):
+            cache.append(key, value)
+        with torch.no_grad():
+            cache.append(key, value)
+        assert not cache.value.requires_grad
+
+
+def test_twins():
+    ours, theirs = attnkit.numpy.cache.KVCache, attnkit.torch.cache.KVCache
+    for name in ("append", "clear", "select", "key", "value", "length", "capacity"):
+        assert hasattr(ours, name)
+        assert hasattr(theirs, name)
+    of_numpy = list(inspect.signature(ours).parameters.values())
+    of_torch = list(inspect.signature(theirs).parameters.values())
+    assert of_numpy == [parameter for parameter in of_torch if parameter.name != "device"]
