@@ -91,7 +91,7 @@ def main() -> None:
     )
     parser.add_argument("--output", type=Path, default=RECORD, help="where the record is written")
     arguments = parser.parse_args()
-    if arguments.tiny and arguments.output == RECORD:
+    if arguments.tiny and arguments.output.resolve() == RECORD.resolve():
         parser.error("--tiny must not replace the record; say where to write with --output")
 
     torch.set_num_threads(1)

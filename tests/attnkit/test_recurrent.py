@@ -156,7 +156,9 @@ def test_luong_equals_loops(backend):
     for b in range(B):
         embedded, state, attentional, rows = (arrays[name][b] for name in arrays)
         state = gru_by_hand(np.concatenate([embedded, attentional]), state, p)
-        context, weights = look_by_hand([state @ p["w_general"] @ row for row in rows], rows, MASK[b])
+        context, weights = look_by_hand(
+            [state @ p["w_general"] @ row for row in rows], rows, MASK[b]
+        )
         attentional = np.tanh(np.concatenate([context, state]) @ p["w_combine"])
         for ours, by_hand in zip(found, (state, attentional, weights), strict=True):
             assert_close(ours[b], by_hand, "output")
@@ -279,7 +281,9 @@ def test_weights_sum_to_one_or_are_all_zero(step, backend):
 def test_padding_has_no_influence(step, backend):
     """Not even NaN: what stands at masked positions is never seen."""
     arrays = step.arrays(B)
-    poisoned = arrays | {"encoder_states": np.where(MASK[..., None], arrays["encoder_states"], np.nan)}
+    poisoned = arrays | {
+        "encoder_states": np.where(MASK[..., None], arrays["encoder_states"], np.nan)
+    }
     for one, other in zip(
         step.run(backend, arrays, key_mask=MASK),
         step.run(backend, poisoned, key_mask=MASK),
@@ -401,10 +405,10 @@ def test_more_messages(backend):
         BAHDANAU.run(backend, BAHDANAU.arrays(B), key_mask=MASK[:, :4])
     with pytest.raises(TypeError, match="key_mask must be bool"):
         BAHDANAU.run(backend, BAHDANAU.arrays(B), key_mask=MASK.astype(float))
-    with pytest.raises(ValueError, match="w_query.*two axes"):
+    with pytest.raises(ValueError, match=r"w_query.*two axes"):
         BAHDANAU.run(backend, BAHDANAU.arrays(B), parameters=ADDITIVE | {"w_query": normal(1, H)})
 
 
 def test_arrays_handed_to_torch_are_refused():
-    with pytest.raises(TypeError, match="torch.Tensor"):
+    with pytest.raises(TypeError, match=r"torch\.Tensor"):
         TORCH.functions.gru_step(**GRU.arrays(B), parameters=GRU.parameters)
