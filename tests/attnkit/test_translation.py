@@ -291,13 +291,7 @@ def test_a_small_translator_learns_one_date():
     scores = score_translator(model, task.test[1], task.target_vocabulary)
     assert history.loss[0] > 4  # the log of 196 tokens is 5.3
     assert np.mean(history.loss[-20:]) < 0.3
-    print(
-        scores.token_accuracy,
-        scores.alignment_accuracy,
-        np.mean(history.loss[-20:]),
-        history.cpu_seconds,
-    )
-    assert scores.token_accuracy > 0.9
+    assert scores.token_accuracy > 0.95
     assert scores.alignment_accuracy > 0.8
 
 
