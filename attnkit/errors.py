@@ -807,7 +807,7 @@ def check_key_mask(shape, lead, n):
     shape : tuple of int
         The shape of key_mask, to broadcast against ``(..., n)``.
     lead : tuple of int
-        The leading axes of the scores.
+        The leading axes of query, key and value together, which it must not enlarge.
     n : int
         The number of keys.
 
@@ -822,7 +822,7 @@ def check_key_mask(shape, lead, n):
     Traceback (most recent call last):
     ValueError: key_mask has shape (2, 5), which does not broadcast against (2, 3, 5), ...
     """
-    if not shape or shape[-1] != n or broadcast_shape(shape[:-1], lead) is None:
+    if not shape or shape[-1] != n or broadcast_shape(shape[:-1], lead) != tuple(lead):
         cause = "True where a key may be seen, one entry for each key"
         if len(shape) == len(lead):
             cause = "over split heads it goes in with a heads axis: key_mask[:, None]"
@@ -1441,5 +1441,94 @@ def check_memory_length(n, stored):
         )
 
 
+def check_tokens(name, shape):
+    """Refuse tokens that are not one row for each sequence.
+
+    Parameters
+    ----------
+    name : str
+        The argument.
+    shape : tuple of int
+        What came.
+
+    Raises
+    ------
+    ValueError
+        When there are not two axes.
+    """
+    if len(shape) != 2:
+        raise ValueError(
+            f"{name} needs the shape (B, length), one row of tokens for each sequence, "
+            f"but has shape {tuple(shape)}; a single sequence goes in as {name}[None]"
+        )
+
+
+def check_source_mask(name, shape, sequence):
+    """Refuse a mask of source tokens that is not one row for each source.
+
+    Parameters
+    ----------
+    name : str
+        The argument.
+    shape : tuple of int
+        What came.
+    sequence : tuple of int
+        Batch and length of the sequence.
+
+    Raises
+    ------
+    ValueError
+        When the shapes differ.
+
+    Examples
+    --------
+    >>> check_source_mask("source_mask", (3, 1, 5), (3, 5))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: source_mask has shape (3, 1, 5) but the source has shape (3, 5); ...
+    """
+    if shape != sequence:
+        raise ValueError(
+            f"{name} has shape {shape} but the source has shape {sequence}; "
+            "it says of each source token whether it is one, and has no query axis"
+        )
+
+
+def refuse_width(name, width, d_model):
+    """Raise the ValueError for an input of another width than the layer's.
+
+    Parameters
+    ----------
+    name : str
+        The argument.
+    width, d_model : int
+        Its width and the layer's.
+
+    Raises
+    ------
+    ValueError
+        Always.
+    """
+    raise ValueError(
+        f"{name} has width {width} but d_model is {d_model}; whole embeddings go in, (..., length, d_model)"
+    )
+
+
+def refuse_activation(activation):
+    """Raise the ValueError for a foreign layer whose activation has no counterpart here.
+
+    Parameters
+    ----------
+    activation : object
+        What the layer uses.
+
+    Raises
+    ------
+    ValueError
+        Always.
+    """
+    raise ValueError(
+        f"module has the activation {activation}; only relu and the exact gelu can be loaded"
+    )
+
+
 NOT_TOKENS = "tokens are numbers of a vocabulary; embeddings are made of them inside"
-NO_ACTIVATION = "only relu and gelu (exact) can be loaded"

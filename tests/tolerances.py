@@ -79,12 +79,28 @@ TABLE = {
         "Several products one after the other, each rounded to the dtype of the layer in between, "
         "as torch's kernels do with halves: the errors of some eight roundings.",
     ),
+    "layers": Row(
+        1e-12,
+        1e-5,
+        1.6e-2,
+        0.13,
+        "A whole Transformer layer: eight products, each rounded to the dtype of the layer before "
+        "the next, some thirty roundings of halves in all.",
+    ),
     "statistics": Row(
         0.1,
         0.1,
         0.1,
         0.1,
         "Spreads estimated from a few thousand draws: some per cent of noise, and nothing to round.",
+    ),
+    "long sum": Row(
+        1e-10,
+        1e-4,
+        4e-3,
+        3.2e-2,
+        "A running sum over some ten thousand keys: rounding errors add up with about the root of "
+        "their number. The figure for float32 is that of the correctness cases.",
     ),
 }
 

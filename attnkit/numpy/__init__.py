@@ -11,4 +11,5 @@ from .positions import *
 from .recurrent import *
 from .scores import *
 from .training import *
+from .transformer import *
 from .weights import *

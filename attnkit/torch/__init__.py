@@ -11,5 +11,6 @@ from .positions import *
 from .recurrent import *
 from .scores import *
 from .training import *
+from .transformer import *
 from .translation import *
 from .weights import *

@@ -8,7 +8,7 @@ from .. import errors
 from ..arguments import converting
 from ._tensors import _float_tensor, boolean_tensor
 
-__all__ = ["as_heads_mask", "floating_layer", "shapes_of"]
+__all__ = ["as_heads_mask", "as_input", "floating_layer", "shapes_of"]
 
 
 def floating_layer(*names):
@@ -71,6 +71,32 @@ def as_heads_mask(mask, query_axes, scores):
     mask = boolean_tensor("mask", mask)
     per_head = errors.check_layer_mask(tuple(mask.shape), query_axes, scores)
     return mask if per_head or mask.dim() < 3 else mask[..., None, :, :]
+
+
+def as_input(name, tensor, parameter):
+    """Return what a module was given in the wider dtype of its own and a parameter's.
+
+    Parameters
+    ----------
+    name : str
+        The argument.
+    tensor : torch.Tensor
+        What came.
+    parameter : torch.Tensor
+        One of the module's.
+
+    Returns
+    -------
+    torch.Tensor
+        The input.
+
+    Raises
+    ------
+    TypeError
+        When it is complex or no tensor.
+    """
+    tensor = _float_tensor(name, tensor)
+    return tensor.to(torch.promote_types(tensor.dtype, parameter.dtype))
 
 
 def _float_mapping(name, parameters):

@@ -19,8 +19,8 @@ from ..errors import (
     check_probability,
     check_sequences,
 )
-from ._parameters import as_heads_mask, floating_layer, shapes_of
-from ._tensors import _float_tensor, floating
+from ._parameters import as_heads_mask, as_input, floating_layer, shapes_of
+from ._tensors import floating
 from .attention import _weighted_sum, scaled_dot_product_attention
 from .cache import KVCache
 from .masks import causal_mask, combine_masks
@@ -355,7 +355,7 @@ class MultiHeadAttention(nn.Module):
         q, k = self.positions.turn(q, n - m), self.positions.turn(k, stored)
         if cache is not None:
             cache.append(k, v)
-            k, v = cache.key.to(q.dtype), cache.value.to(q.dtype)
+            k, v = cache.key, cache.value
         return self._look_up(q, k, v, mask, causal, return_weights)
 
     def store(self, key, value=None, *, cache):
@@ -419,8 +419,7 @@ class MultiHeadAttention(nn.Module):
         mask, causal = _full_mask(mask, False, query, (*lead, self.n_heads, m, n))
         (q,) = self._project(query, 0, 1)
         q = self.positions.turn(q, n - m)
-        k, v = cache.key.to(q.dtype), cache.value.to(q.dtype)
-        return self._look_up(q, k, v, mask, causal, return_weights)
+        return self._look_up(q, cache.key, cache.value, mask, causal, return_weights)
 
     def new_cache(self, batch, capacity):
         """Return an empty `KVCache` for this layer, in its dtype and on its device."""
@@ -504,10 +503,7 @@ class MultiHeadAttention(nn.Module):
 
     def _input(self, name, tensor):
         """Return an input in the wider dtype of its own and the parameters'."""
-        tensor = _float_tensor(name, tensor)
-        if tensor.dtype == self.w_input.dtype or torch.is_autocast_enabled(tensor.device.type):
-            return tensor
-        return tensor.to(torch.promote_types(tensor.dtype, self.w_input.dtype))
+        return as_input(name, tensor, self.w_input)
 
     def _project(self, x, first, last):
         """Return the heads of some of queries (0), keys (1) and values (2), made in one product."""
@@ -524,6 +520,9 @@ class MultiHeadAttention(nn.Module):
 
     def _look_up(self, q, k, v, mask, causal, return_weights):
         """Attend in each head, merge and project."""
+        if not q.dtype == k.dtype == v.dtype:  # what is looked at, or stored, may be wider
+            dtype = torch.promote_types(torch.promote_types(q.dtype, k.dtype), v.dtype)
+            q, k, v = q.to(dtype), k.to(dtype), v.to(dtype)
         dropout = self.dropout if self.training else 0.0
         bias = self.positions.bias(q, k.shape[-2])
         if bias is not None:
@@ -548,7 +547,7 @@ def _project(x, parameters, name):
 
 def _affine(x, weight, bias):
     """Return ``x @ weight + bias`` in the wider dtype, as one call that adds the bias on the way."""
-    if weight.dtype != x.dtype and not torch.is_autocast_enabled(x.device.type):
+    if weight.dtype != x.dtype:
         weight, bias = weight.to(x.dtype), None if bias is None else bias.to(x.dtype)
     return F.linear(x, weight.T, bias)
 
@@ -559,7 +558,6 @@ def _full_mask(mask, causal, query, scores):
     The kernel's own is aligned to the start, which is our alignment where m == n only.
     """
     mask = as_heads_mask(mask, query.dim(), scores)
-    mask = mask[None] if mask is not None and mask.dim() == 0 else mask
     m, n = scores[-2:]
     if not causal or (m == 1 and n > 0):  # one query, the last, sees every key
         return mask, False

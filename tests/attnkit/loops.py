@@ -283,3 +283,61 @@ def multi_head_attention(
             causal=causal,
         )
     return affine(merged, parameters["w_output"], parameters.get("b_output"))
+
+
+def sparse_attention(
+    query, key, value, key_mask=None, *, window=None, n_global=0, stride=None, causal=False
+):
+    m, n = len(query), len(key)
+
+    def sees(i, j):
+        near = window is not None and abs(i - j) <= window
+        in_step = stride is not None and (i - j) % stride == 0
+        is_global = j < n_global or 0 <= i < n_global
+        allowed = (j <= i or not causal) and (key_mask is None or key_mask[j])
+        return allowed and (near or in_step or is_global)
+
+    return attend(scaled_dot_scores(query, key), value, mask_from(sees, m, n))
+
+
+def linear_attention(query, key, value, key_mask=None, *, features, causal=False):
+    m, n = len(query), len(key)
+    weights = np.zeros((m, n))
+    for i in range(m):
+        total = 0.0
+        for j in range(n):
+            if (causal and j > i + n - m) or (key_mask is not None and not key_mask[j]):
+                continue
+            for a, b in zip(features(query[i]), features(key[j]), strict=True):
+                weights[i, j] += a * b
+            total += weights[i, j]
+        if total != 0:
+            weights[i] /= total
+    return weighted_sum(weights, value)
+
+
+def layer_norm(x, gain=None, bias=None, *, eps=1e-5):
+    n, d = x.shape
+    normal = np.zeros((n, d))
+    for row in range(n):
+        mean = sum(x[row]) / d
+        variance = sum((number - mean) ** 2 for number in x[row]) / d
+        for column in range(d):
+            normal[row, column] = (x[row, column] - mean) / math.sqrt(variance + eps)
+            if gain is not None:
+                normal[row, column] *= gain[column]
+            if bias is not None:
+                normal[row, column] += bias[column]
+    return normal
+
+
+def feed_forward(x, parameters, activation):
+    hidden = affine(x, parameters["w_hidden"], parameters.get("b_hidden"))
+    for row in range(len(hidden)):
+        for unit in range(hidden.shape[1]):
+            number = hidden[row, unit]
+            if activation == "relu":
+                hidden[row, unit] = number if number > 0 else 0.0
+            else:
+                hidden[row, unit] = number * (1 + math.erf(number / math.sqrt(2))) / 2
+    return affine(hidden, parameters["w_output"], parameters.get("b_output"))

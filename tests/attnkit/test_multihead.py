@@ -332,6 +332,16 @@ class TestModule:
                 alone = module(query[i, 0], memory[j], mask=mask[i, 0])
                 assert_close(together[i, j], alone, "output")
 
+    def test_more_masks_than_sequences(self):
+        """One sequence under several masks gives several results."""
+        module, x = drawn_module(), tensor(1, 1, M, D_MODEL)
+        mask = torch.from_numpy(random_mask(2, B, M, M))
+        with torch.no_grad():
+            together, _ = module(x, mask=mask, return_weights=True)
+            assert_close(module(x, mask=mask), together, "output")
+            for b in range(B):
+                assert_close(together[b], module(x[0], mask=mask[b]), "output")
+
     def test_the_fused_kernel_is_used_unless_weights_are_asked_for(self, monkeypatch):
         calls = []
         kernel = nn.functional.scaled_dot_product_attention
@@ -346,6 +356,22 @@ class TestModule:
         assert [call["is_causal"] for call in calls] == [False, True]
         module(x, return_weights=True)
         assert len(calls) == 2
+
+    def test_one_query_needs_no_causal_mask(self, monkeypatch):
+        """The last token sees all: a step of generation makes no mask."""
+        masks = []
+        kernel = nn.functional.scaled_dot_product_attention
+        monkeypatch.setattr(
+            nn.functional,
+            "scaled_dot_product_attention",
+            lambda q, k, v, mask, **k_: masks.append(mask) or kernel(q, k, v, mask, **k_),
+        )
+        module, x = drawn_module(), tensor(1, B, M, D_MODEL)
+        with torch.no_grad():
+            module(x, causal=True, cache=module_with_four(module, x))
+            module(x[:, :1], causal=True, cache=module_with_four(module, x))
+        assert masks[1].shape[-2:] == (M, 8)
+        assert masks[3] is None
 
     def test_self_attention_projects_once(self, monkeypatch):
         widths = []
@@ -421,6 +447,8 @@ class TestModule:
         assert_close(single(x).detach(), exact(x).detach(), "output")
         assert exact(x.float()).dtype == torch.float64
         assert exact(x.float(), x).dtype == torch.float64
+        assert single(x.float(), x).dtype == torch.float64
+        assert single(x.float(), x.float(), x, return_weights=True)[1].dtype == torch.float64
         assert single((x > 0).long()).dtype == torch.float32
         assert single(x > 0).dtype == torch.float32
 
@@ -866,6 +894,15 @@ class TestCache:
                     assert_close(module.read(query, cache, mask), expected, "output")
                     assert cache.length == N
 
+    def test_stored_keys_are_turned_by_their_positions(self):
+        module = drawn_module(positions=TORCH.functions.RotaryPositions())
+        memory, query = tensor(1, B, N, D_MODEL), tensor(2, B, M, D_MODEL)
+        with torch.no_grad():
+            cache = module.new_cache(B, N)
+            module.store(memory[:, :2], cache=cache)
+            module.store(memory[:, 2:], cache=cache)
+            assert_close(module.read(query, cache), module(query, memory), "output")
+
     def test_a_cache_has_the_dtype_of_the_layer(self):
         module = drawn_module().to(torch.bfloat16)
         cache = module.new_cache(B, 4)
@@ -874,6 +911,9 @@ class TestCache:
         with torch.no_grad():
             assert module(x.bfloat16(), cache=cache).dtype == torch.bfloat16
             assert module(x, cache=cache).dtype == torch.float64
+            wide = drawn_module().new_cache(B, 4)
+            assert module(x.bfloat16(), cache=wide).dtype == torch.float64
+            assert module.read(x.bfloat16(), wide).dtype == torch.float64
 
     def test_errors(self):
         module, x = drawn_module(), tensor(1, B, 4, D_MODEL)
