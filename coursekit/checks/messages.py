@@ -101,9 +101,8 @@ def _expected_and_got(failure, exercise):
         else:
             place = tuple(int(i) for i in np.argwhere(wanted != got)[0])
             said = f"first difference in {name}"
-        lines.append(
-            f"{said} at {list(place)} (expected {wanted[place]:.6g}, got {got[place]:.6g})"
-        )
+        right, came = _told_apart(wanted[place], got[place])
+        lines.append(f"{said} at {list(place)} (expected {right}, got {came})")
     others = [
         f"{other} {'right' if _close(w, g) else 'wrong'}"
         for other, w, g in zip(
@@ -114,6 +113,15 @@ def _expected_and_got(failure, exercise):
     if others and question == "value":
         lines.append("the other results: " + ", ".join(others))
     return lines
+
+
+def _told_apart(wanted, got):
+    """Two numbers as text, with as many digits as it takes to see that they differ."""
+    for digits in range(6, 18):
+        texts = f"{wanted:.{digits}g}", f"{got:.{digits}g}"
+        if texts[0] != texts[1]:
+            break
+    return texts
 
 
 def _places(failure, exercise):

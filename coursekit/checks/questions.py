@@ -12,6 +12,9 @@ from .surface import Forward
 
 __all__ = ["allowed_difference", "did_it_work", "put_questions"]
 
+NEARLY = 1e-3
+"""A difference this small, relative to the largest value, is no other formula."""
+
 
 def put_questions(exercise, request, right, outcome):
     """The first question that `outcome` answers badly, or None."""
@@ -47,10 +50,13 @@ def did_it_work(exercise, request, right, outcome):
             "returned", "None", f"{name} returned nothing (None). Is there a return line?"
         )
     if outcome.kind == "unusable":
+        expected = _results(exercise, right)
+        if outcome.sentence.startswith("a list") and expected.endswith("NumPy array"):
+            expected += " (np.array(…) makes one of it)"
         return Finding(
             "returned",
             outcome.sentence,
-            f"{name} returned {outcome.sentence}. Expected: {_results(exercise, right)}.",
+            f"{name} returned {outcome.sentence}. Expected: {expected}.",
         )
     n_wanted = 1 if isinstance(request, Forward) else len(right.value)
     n_got = len(outcome.value) if outcome.form == "tuple" else 1
@@ -77,7 +83,8 @@ def _raised_sentence(exercise, request, outcome):
     if outcome.error == "NotImplementedError":
         return f"{name} is not finished: it raised {error}."
     if outcome.stage == "signature":
-        given = ", ".join(request.arguments) or "no arguments"
+        asked = request.inputs if isinstance(request, Forward) else request.arguments
+        given = ", ".join(asked) or "no arguments"
         return f"{name} could not be called with ({given}). Python says: {error}"
     if outcome.stage == "construct":
         given = ", ".join(f"{k}={v}" for k, v in request.construct.items())
@@ -175,7 +182,13 @@ def _ask_value(exercise, request, name, wanted, got):
     if same:
         return None
     sentence = f"the numbers in {name} are wrong (the shape is right)."
-    if wanted.ndim == 0:
+    if wanted.dtype.kind == got.dtype.kind == "f" and same_values(wanted, got, NEARLY):
+        sentence = (
+            f"{name} {'are' if name.endswith('s') else 'is'} nearly right. A difference as small as "
+            f"this comes from rounding, from a small number that was added (to avoid a division by "
+            f"0, say), or from a narrower type on the way."
+        )
+    elif wanted.ndim == 0:
         sentence = f"{name} is not right."
     return Finding("value", "different", sentence, name)
 

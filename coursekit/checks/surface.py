@@ -8,6 +8,7 @@ being rewritten. Nothing here knows what a right answer is.
 """
 
 import linecache
+import os
 import sys
 import warnings
 from collections.abc import Mapping
@@ -22,6 +23,8 @@ LARGEST_RESULT = 64 * 2**20
 
 NUMBER_TYPES = (bool, int, float, np.bool_, *np.sctypeDict.values())
 LONGEST_SENTENCE = 400
+INSTALLED = os.path.join(os.path.dirname(os.path.dirname(np.__file__)), "")
+"""Where the libraries lie: nothing in there was written by a learner."""
 
 
 @dataclass(frozen=True)
@@ -232,8 +235,7 @@ def _what(value):
         entries = {type(entry) for entry in value}
         if entries == {str}:
             return f"a {name} of {len(value)} texts"
-        remedy = "; np.array(…) makes an array of numbers of it" if kind is list else ""
-        return f"a {name} with {len(value)} entries{remedy}"
+        return f"a {name} with {len(value)} entries"
     if kind in NUMBER_TYPES:
         return f"a single number ({name})"
     if kind is str:
@@ -256,26 +258,29 @@ def _what(value):
 def _raised(error, stage):
     # Past any property of the learner's own; the first frame is this file's.
     traceback = BaseException.__dict__["__traceback__"].__get__(error).tb_next
+    line, entered = _line(traceback)
+    never = traceback is None if stage == "call" else stage == "forward" and not entered
     return {
         "kind": "raised",
         "error": _type_name(type(error)),
         # The first line of torch's message about a state names the learner's class; the rest helps.
         "sentence": " ".join(_text(error).split("\n\t")[stage == "load" :]),
-        "line": _line(traceback),
-        "stage": "signature" if traceback is None and stage == "call" else stage,
+        "line": line,
+        "stage": "signature" if never else stage,
     }
 
 
 def _line(traceback):
-    """The innermost line of the learner's own file that was running, or nothing."""
-    if traceback is None:
-        return ""
-    own, found, steps = traceback.tb_frame.f_code.co_filename, None, 0
+    """The innermost line of the learner's own file that was running, and whether there was one."""
+    own, found, steps = "", None, 0
     while traceback is not None and steps < sys.getrecursionlimit():
-        if traceback.tb_frame.f_code.co_filename == own:
+        file = traceback.tb_frame.f_code.co_filename
+        # A module is called through torch's own file, a vectorised function through NumPy's.
+        own = own or ("" if file.startswith(INSTALLED) else file)
+        if file == own:
             found = traceback
         traceback, steps = traceback.tb_next, steps + 1
-    return linecache.getline(own, found.tb_lineno).strip()
+    return (linecache.getline(own, found.tb_lineno).strip(), True) if found else ("", False)
 
 
 def _text(thing):

@@ -120,3 +120,51 @@ def test_the_cause_is_reported_before_what_follows_from_it():
     report = examine(entry, ignored.function, PUBLIC_SEED)
     assert report.failures["mask"].finding.result == "weights"
     assert "the other results: state wrong, context wrong" in describe(report)
+
+
+def test_a_nearly_right_number_hears_what_makes_such_a_difference():
+    def with_a_little_added(scores):
+        exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        return exponentials / (exponentials.sum(axis=-1, keepdims=True) + 1e-6)
+
+    text = describe(examine(exercise("02.softmax"), with_a_little_added, PUBLIC_SEED))
+    assert "a small number that was added" in " ".join(text.split())
+    far_off = describe(examine(exercise("02.softmax"), lambda scores: scores * 0, PUBLIC_SEED))
+    assert "a small number that was added" not in " ".join(far_off.split())
+
+
+def test_a_list_is_told_to_become_what_is_expected_and_nothing_else():
+    def two(scores, d_k):
+        return [scores, scores]
+
+    text = describe(examine(exercise("03.weights_before_and_after"), two, PUBLIC_SEED))
+    assert "returned a list with 2 entries. Expected: a tuple of 2" in " ".join(text.split())
+    one = describe(examine(exercise("02.softmax"), lambda scores: scores.tolist(), PUBLIC_SEED))
+    assert "a list with 3 entries" in one
+    assert "np.array(…) makes one of it" in " ".join(one.split())
+
+
+def test_the_line_of_an_error_in_a_module_is_the_learners_own():
+    torch = pytest.importorskip("torch")
+    parent = exercise("04.additive_attention").reference
+
+    class Narrow(parent):
+        def forward(self, query, key, value, mask):
+            return query.float() @ self.w_query
+
+    class TooFew(parent):
+        def forward(self, query, key, value):
+            return query
+
+    class Through(parent):
+        def forward(self, query, key, value, mask):
+            return torch.nn.functional.softmax(query, dim=9)
+
+    def told(answer):
+        return " ".join(
+            describe(examine(exercise("04.additive_attention"), answer, PUBLIC_SEED)).split()
+        )
+
+    assert "at the line return query.float() @ self.w_query" in told(Narrow)
+    assert "at the line return torch.nn.functional.softmax(query, dim=9)" in told(Through)
+    assert "could not be called with (query, key, value, mask)" in told(TooFew)
