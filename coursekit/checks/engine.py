@@ -228,12 +228,18 @@ def _recognise(exercise, seed, outcomes, findings):
                     cases, expected, outcomes, its_outcomes, strict=True
                 )
             )
-        # Stopping with some error everywhere says little: then the error's text must agree too.
-        if same and all(outcome.kind == "raised" for outcome in outcomes):
-            same = outcomes[0].sentence == its_outcomes[0].sentence
+        # An exception alone says little: where no result is wrong, its text must agree as well.
+        if same and all(f is None or f.question == "ran" for f in its_findings):
+            same = all(map(_same_text, outcomes, its_outcomes))
         if same:
             return mistake
     return None
+
+
+def _same_text(one, other):
+    """Whether two exceptions say the same, be it of whole numbers or of floats."""
+    # 1 / 0 is a "division by zero" and 1.0 / 0 a "float division by zero".
+    return one.sentence.removeprefix("float ") == other.sentence.removeprefix("float ")
 
 
 def _code(finding):

@@ -1,0 +1,75 @@
+"""Wrong answers that are no known mistake: they fail, and nobody is told a cause that is not theirs."""
+
+import numpy as np
+import pytest
+
+from coursekit.checks import exercise
+from coursekit.checks.engine import examine
+from coursekit.checks.messages import describe
+from coursekit.checks.seeds import DEFAULT_HIDDEN_SEED, PUBLIC_SEED
+
+ANSWERS = []
+
+
+def wrong(*identifiers):
+    """Collect a function as a wrong answer to these exercises."""
+
+    def collect(function):
+        ANSWERS.extend((identifier, function) for identifier in identifiers)
+        return function
+
+    return collect
+
+
+def weights_of(scores):
+    exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
+@wrong("03.scaled_dot_scores")
+def keys_may_lack_axes_but_not_differ(query, key):
+    key = np.broadcast_to(key, query.shape[:-2] + key.shape[-2:])
+    return query @ np.swapaxes(key, -1, -2) / np.sqrt(key.shape[-1])
+
+
+@wrong("02.soft_lookup")
+def lookup_of_two_axes_only(query, key, value):
+    _m, d_k = query.shape
+    return weights_of(query @ key.reshape(-1, d_k).T) @ value
+
+
+@wrong("02.softmax_jacobian")
+def jacobian_of_one_axis_only(weights):
+    (n,) = weights.shape
+    return weights[:, None] * (np.eye(n) - weights)
+
+
+@wrong("03.general_scores")
+def general_scores_of_two_axes_only(query, key, weight):
+    _m, _d_q = query.shape
+    return query @ weight @ key.T
+
+
+@wrong("03.additive_scores")
+def additive_scores_of_two_axes_only(query, key, w_query, w_key, v):
+    _m, _d_q = query.shape
+    return np.tanh((query @ w_query)[:, None] + key @ w_key) @ v
+
+
+@wrong("04.alignment_error_loop")
+def an_error_where_nothing_is_to_be_scored(weights, alignment):
+    steps = [step for step in range(len(alignment)) if alignment[step] >= 0]
+    if not steps:
+        raise ZeroDivisionError("no steps")
+    return np.mean([weights[step].argmax() != alignment[step] for step in steps])
+
+
+@pytest.mark.parametrize("seed", [PUBLIC_SEED, DEFAULT_HIDDEN_SEED, 1, 2, 3])
+@pytest.mark.parametrize(
+    ("identifier", "answer"), ANSWERS, ids=[f"{i}-{f.__name__}" for i, f in ANSWERS]
+)
+def test_a_wrong_answer_fails_and_gets_no_false_name(identifier, answer, seed):
+    report = examine(exercise(identifier), answer, seed)
+    assert not report.passed
+    assert report.mistake is None
+    assert "A known mistake" not in describe(report)
