@@ -171,7 +171,7 @@ mark("02.softmax", softmax, points=3)
 #
 # - `query` is `(m, d_k)`, `key` is `(n, d_k)`, `value` is `(n, d_v)`; no leading axes here.
 # - Return `(m, d_v)`: a row for each query. The dot product is not scaled.
-# - Scores may be in the thousands, and whole numbers may come in; floats come out.
+# - Scores may be in the thousands and lie far apart. Whole numbers may come in; floats come out.
 #
 # For example, with the query `[[0., 0.]]` all keys score the same, so the result is the mean of the
 # values.
@@ -215,7 +215,7 @@ mark("02.soft_lookup_loop", soft_lookup_loop, points=2)
 # - `query` is `(..., m, d_k)`, `key` is `(..., n, d_k)`, `value` is `(..., n, d_v)`, with equal
 #   leading axes.
 # - Return the context alone, `(..., m, d_v)`. The dot product is not scaled.
-# - Scores may be in the thousands. Do not change the arguments.
+# - Scores may be in the thousands and lie far apart. Do not change the arguments.
 #
 # Two of the three points are for the plain cases, one for large scores and leading axes. (Chapter 2:
 # *Query, key, value: score, softmax, weighted sum*.)
@@ -431,10 +431,10 @@ mark("02.counterexample", counterexample, points=2)
 # - `value` is `(..., n, d_v)`, `keep` is `(..., n)` and holds True where a row counts.
 # - Return the mean of the rows that count, `(..., d_v)`. Where no row counts, return 0.
 # - Whatever stands in the other rows has no influence, NaN and infinity included.
-# - Do not change the arguments.
+# - If whole numbers come in, floats come out. Do not change the arguments.
 #
-# Half of the points are for the plain cases, the other half for nothing kept, NaN in the padding and
-# leading axes.
+# Half of the points are for the plain cases, the other half for nothing kept, NaN in the padding,
+# whole numbers and leading axes.
 
 
 # %% nbgrader={"grade": false, "grade_id": "mean-value", "locked": false, "schema_version": 3, "solution": true, "task": false} coursekit={"exercise": "02.mean_value", "helpers": ["imports"]}
@@ -451,7 +451,7 @@ def mean_value(value, keep):
 check("02.mean_value", mean_value)
 
 # %% nbgrader={"grade": true, "grade_id": "mean-value-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
-# Graded: the mended program, 1 point for the plain cases, 1 for padding and leading axes.
+# Graded: the mended program, 1 point for the plain cases, 1 for padding, whole numbers and leading axes.
 ### BEGIN HIDDEN TESTS
 from coursekit.checks import mark
 

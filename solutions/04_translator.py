@@ -172,8 +172,8 @@ mark("04.greedy_by_hand", greedy_by_hand, points=2)
 #   one row $h_j$ for each source word.
 # - `parameters` is a dictionary: `w_query (h, d_a)`, `w_key (d, d_a)`, `v (d_a,)` for the scores;
 #   for the GRU what `gru_step` expects, with an input of width `d_in + d`.
-# - `key_mask` is `(B, n)`, True for words and False for padding. A sentence without any words gets
-#   weights of 0 and a context of 0.
+# - `key_mask` is `(B, n)`, True for words and False for padding, wherever it stands. A sentence
+#   without any words gets weights of 0 and a context of 0.
 # - Return three arrays: the new state `(B, h)`, the context `(B, d)`, the weights `(B, n)`.
 #
 # You may use `masked_softmax` and `gru_step`. Three of the five points are for sentences without
@@ -302,10 +302,10 @@ mark("04.alignment_error_loop", alignment_error_loop, points=2)
 #
 # The same for a batch, without loops: `weights` is `(B, T, n)`, `alignment` is `(B, T)`. Return one
 # number, the share of wrong steps among all steps of the batch that have a partner, every step
-# weighing the same. Where none has one, return 0.
+# weighing the same. Where none has one, return 0. Of equal weights the first counts, as before.
 #
-# Two of the three points are for the plain cases, one for batches in which sentences have few steps
-# to score, or none.
+# Two of the three points are for the plain cases, one for equal weights and for batches in which
+# sentences have few steps to score, or none.
 
 
 # %% nbgrader={"grade": false, "grade_id": "alignment-error", "locked": false, "schema_version": 3, "solution": true, "task": false} coursekit={"exercise": "04.alignment_error", "helpers": ["imports"]}
@@ -322,7 +322,7 @@ def alignment_error(weights, alignment):
 check("04.alignment_error", alignment_error)
 
 # %% nbgrader={"grade": true, "grade_id": "alignment-error-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-# Graded: the alignment error of a batch, 2 points for the plain cases, 1 for uneven batches.
+# Graded: the alignment error of a batch, 2 points for the plain cases, 1 for equal weights and uneven batches.
 ### BEGIN HIDDEN TESTS
 from coursekit.checks import mark
 
@@ -338,7 +338,7 @@ mark("04.alignment_error", alignment_error, points=3)
 # again. To keep the networks out of it, the decoder here is a table.
 #
 # - `table` is `(V, V)`: row `i` holds the logarithms of the probabilities of what may follow token
-#   `i`. The largest is the most probable; of equals the lowest token wins.
+#   `i`, -inf for what cannot. The largest is the most probable; of equals the lowest token wins.
 # - `start` is `(B,)`, the token each sequence begins with; it is not part of the result. `end` is the
 #   token that closes a sequence.
 # - Stop when every sequence has produced `end`, or after `max_length` steps. After its first `end` a
@@ -349,7 +349,7 @@ mark("04.alignment_error", alignment_error, points=3)
 # starts `[1, 2]` give `[[2, 0], [0, 0]]`.
 #
 # Half of the points are for the plain cases, the other half for sequences of unequal length, without
-# an end, or with equal probabilities.
+# an end, with -inf in the table, or with equal probabilities.
 
 
 # %% nbgrader={"grade": false, "grade_id": "greedy-decode", "locked": false, "schema_version": 3, "solution": true, "task": false} coursekit={"exercise": "04.greedy_decode", "helpers": ["imports"]}
@@ -511,8 +511,9 @@ mark("04.counterexample", counterexample, points=2)
 # {{exercise 04.attention_weights}}
 #
 # Write the program as it should be. `scores` is `(B, m, n)`, `keep` is `(B, n)` and holds True for
-# words; return weights `(B, m, n)`. A sentence without words gets weights of 0. Do not change the
-# arguments. You may use the given `masked_softmax`.
+# words, wherever they stand; return weights `(B, m, n)`. Scores may be of any size, those of padding
+# too. A sentence without words gets weights of 0. Do not change the arguments. You may use the given
+# `masked_softmax`.
 
 
 # %% nbgrader={"grade": false, "grade_id": "attention-weights", "locked": false, "schema_version": 3, "solution": true, "task": false} coursekit={"exercise": "04.attention_weights", "helpers": ["imports", "masked-softmax"]}
@@ -527,7 +528,7 @@ def attention_weights(scores, keep):
 check("04.attention_weights", attention_weights)
 
 # %% nbgrader={"grade": true, "grade_id": "attention-weights-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
-# Graded: the mended program, 1 point for the plain cases, 1 for empty sentences and low scores.
+# Graded: the mended program, 1 point for the plain cases, 1 for scattered padding and extreme scores.
 ### BEGIN HIDDEN TESTS
 from coursekit.checks import mark
 

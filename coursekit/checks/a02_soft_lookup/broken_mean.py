@@ -204,6 +204,9 @@ def cases(random):
     padding = normal(random, 3, 2)
     padding[-1] = [np.nan, np.inf]
     none = np.array([[True, False, True], [False, False, False]])
+    whole = 2 * random.integers(1, 9, (3, 2))
+    whole[0, 1] = 0
+    whole[2] += 1  # so that no mean is a whole number
     return [
         Case(
             "three rows, two of them kept",
@@ -225,6 +228,11 @@ def cases(random):
         Case(
             "NaN and infinity in a row that is not kept",
             Call({"value": padding, "keep": np.array([True, True, False])}),
+            "care",
+        ),
+        Case(
+            "whole numbers, one of them 0",
+            Call({"value": whole, "keep": np.array([True, False, True])}),
             "care",
         ),
         Case(
@@ -293,6 +301,18 @@ def one_more(value, keep):
     return kept.sum(axis=-2) / (keep.sum(axis=-1) + 1)[..., None]
 
 
+def zeros_not_counted(value, keep):
+    kept = np.where(keep[..., None], value, 0.0)
+    return kept.sum(axis=-2) / np.maximum((kept != 0).sum(axis=-2), 1)
+
+
+def array_like_the_values(value, keep):
+    mean = np.zeros_like(value[..., 0, :])
+    kept = np.where(keep[..., None], value, 0.0)
+    mean[...] = kept.sum(axis=-2) / np.maximum(keep.sum(axis=-1), 1)[..., None]
+    return mean
+
+
 def padding_cleared_in_place(value, keep):
     value[~keep] = 0.0
     return value.sum(axis=-2) / np.maximum(keep.sum(axis=-1), 1)[..., None]
@@ -358,6 +378,18 @@ MENDED_MISTAKES = (
         "count is 0.",
     ),
     Mistake(
+        "zeros not counted",
+        zeros_not_counted,
+        "You divide by how many numbers are not 0. A kept row may hold a 0 and still counts: only "
+        "keep says which rows do.",
+    ),
+    Mistake(
+        "an array of the values' type",
+        array_like_the_values,
+        "When the values are whole numbers, zeros_like makes an array of whole numbers, which cuts "
+        "off what comes after the point. Return what the division gives.",
+    ),
+    Mistake(
         "padding cleared in place",
         padding_cleared_in_place,
         "The mean is right, but value[…] = 0 writes into the caller's own array. np.where makes a "
@@ -391,7 +423,11 @@ MENDED = Exercise(
     ),
     parts=(
         Part("plain", "the plain cases", 0.5),
-        Part("care", "those with nothing kept, NaN in the padding or leading axes", 0.5),
+        Part(
+            "care",
+            "those with nothing kept, NaN in the padding, whole numbers or leading axes",
+            0.5,
+        ),
     ),
     contents=lambda: Contents(mean_value, MENDED_MISTAKES),
 )

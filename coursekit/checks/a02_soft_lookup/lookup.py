@@ -25,8 +25,13 @@ def _arguments(draw, random, leading, m, n, d_k, d_v, **options):
 
 def cases(random):
     large = _arguments(normal, random, (), 2, 3, 4, 2)
-    large["query"] = 1000 + 100 * np.abs(large["query"])
-    large["key"] = 1 + np.abs(large["key"])  # every score is above 4000: np.exp overflows
+    # Every score is above 4000, and they lie close together …
+    large["query"] = 1000 + np.abs(large["query"])
+    large["key"] = 1 + np.abs(large["key"]) / 500
+    # … until one query is three times as long, and one key stands out by a thousand and more.
+    apart = {name: array.copy() for name, array in large.items()}
+    apart["query"][1] *= 3
+    apart["key"][random.integers(3)] += 1
     return [
         Case(
             "two queries, three keys of width 2, values of width 1",
@@ -41,6 +46,7 @@ def cases(random):
             Call(_arguments(normal, random, (), 4, 5, 6, 3)),
         ),
         Case("scores in the thousands", Call(large), "care"),
+        Case("scores in the thousands that lie far apart", Call(apart), "care"),
         Case(
             "a batch of two",
             Call(_arguments(readable, random, (2,), 2, 3, 2, 2)),
@@ -99,6 +105,18 @@ def no_softmax(query, key, value):
 
 def not_normalised(query, key, value):
     return np.exp(query @ np.swapaxes(key, -1, -2)) @ value
+
+
+def one_maximum_for_all(query, key, value):
+    scores = query @ np.swapaxes(key, -1, -2)
+    exponentials = np.exp(scores - scores.max())
+    return exponentials / exponentials.sum(axis=-1, keepdims=True) @ value
+
+
+def mean_subtracted(query, key, value):
+    scores = query @ np.swapaxes(key, -1, -2)
+    exponentials = np.exp(scores - scores.mean(axis=-1, keepdims=True))
+    return exponentials / exponentials.sum(axis=-1, keepdims=True) @ value
 
 
 def largest_not_subtracted(query, key, value):
@@ -175,6 +193,19 @@ MISTAKES = (
         not_normalised,
         "The exponentials were used as weights, but they do not sum to one. Divide each row by "
         "its total: a context lies among the values, never outside.",
+    ),
+    Mistake(
+        "one maximum for all queries",
+        one_maximum_for_all,
+        "The largest score of the whole table was subtracted from every row. A query whose scores "
+        "lie far below it then has only exponentials of 0, and 0 / 0 is NaN. Each query has its own "
+        "largest score.",
+    ),
+    Mistake(
+        "the mean subtracted",
+        mean_subtracted,
+        "You subtract the mean score of each query. That helps when all scores are large, not when "
+        "one stands far above the rest. After subtracting the *largest*, no score is above 0.",
     ),
     Mistake(
         "the largest score not subtracted",

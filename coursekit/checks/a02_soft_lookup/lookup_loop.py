@@ -24,8 +24,13 @@ def _arguments(draw, random, leading, m, n, d_k, d_v, **options):
 
 def cases(random):
     large = _arguments(normal, random, (), 2, 3, 4, 2)
-    large["query"] = 1000 + 100 * np.abs(large["query"])
-    large["key"] = 1 + np.abs(large["key"])  # every score is above 4000: np.exp overflows
+    # Every score is above 4000, and they lie close together …
+    large["query"] = 1000 + np.abs(large["query"])
+    large["key"] = 1 + np.abs(large["key"]) / 500
+    # … until one query is three times as long, and one key stands out by a thousand and more.
+    apart = {name: array.copy() for name, array in large.items()}
+    apart["query"][1] *= 3
+    apart["key"][random.integers(3)] += 1
     return [
         Case(
             "one query, three keys of width 2, values of width 1",
@@ -40,6 +45,7 @@ def cases(random):
             Call(_arguments(readable, random, (), 3, 3, 3, 3)),
         ),
         Case("scores in the thousands", Call(large), "care"),
+        Case("scores in the thousands that lie far apart", Call(apart), "care"),
         Case(
             "whole numbers",
             Call(
@@ -71,6 +77,25 @@ def _within(requests, values):
     if not outside.any():
         return None
     return f"{context[outside][0]:.4g} lies outside the values of its column."
+
+
+def one_maximum_for_all(query, key, value):
+    context = np.zeros((len(query), value.shape[1]))
+    for i in range(len(query)):
+        exponentials = np.exp([query[i] @ k for k in key] - (query @ key.T).max())
+        for j in range(len(key)):
+            context[i] += exponentials[j] / exponentials.sum() * value[j]
+    return context
+
+
+def mean_subtracted(query, key, value):
+    context = np.zeros((len(query), value.shape[1]))
+    for i in range(len(query)):
+        scores = np.array([query[i] @ key[j] for j in range(len(key))])
+        exponentials = np.exp(scores - scores.mean())
+        for j in range(len(key)):
+            context[i] += exponentials[j] / exponentials.sum() * value[j]
+    return context
 
 
 def largest_not_subtracted(query, key, value):
@@ -165,6 +190,19 @@ def array_like_the_values(query, key, value):
 
 
 MISTAKES = (
+    Mistake(
+        "one maximum for all queries",
+        one_maximum_for_all,
+        "The largest score of the whole table was subtracted from every row. A query whose scores "
+        "lie far below it then has only exponentials of 0, and 0 / 0 is NaN. Each query has its own "
+        "largest score.",
+    ),
+    Mistake(
+        "the mean subtracted",
+        mean_subtracted,
+        "You subtract the mean score of each query. That helps when all scores are large, not when "
+        "one stands far above the rest. After subtracting the *largest*, no score is above 0.",
+    ),
     Mistake(
         "the largest score not subtracted",
         largest_not_subtracted,

@@ -17,6 +17,7 @@ def cases(random):
         Case("two rows of four scores", Call({"scores": readable(random, 2, 4)})),
         Case("three rows of three scores", Call({"scores": readable(random, 3, 3)})),
         Case("scores near 1000", Call({"scores": far}), "care"),
+        Case("scores near -1000", Call({"scores": far - 2000}), "care"),
         Case(
             "two rows that lie far apart",
             Call({"scores": np.stack([readable(random, 3) + 900, readable(random, 3) - 900])}),
@@ -49,6 +50,11 @@ def largest_not_subtracted(scores):
 
 def mean_subtracted(scores):
     exponentials = np.exp(scores - scores.mean(axis=-1, keepdims=True))
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
+def largest_size_subtracted(scores):
+    exponentials = np.exp(scores - np.abs(scores).max(axis=-1, keepdims=True))
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
@@ -125,6 +131,12 @@ MISTAKES = (
         mean_subtracted,
         "You subtract the mean of each row. That helps when all scores are large, not when one "
         "stands far above the rest. After subtracting the *largest*, no score is above 0.",
+    ),
+    Mistake(
+        "the largest size subtracted",
+        largest_size_subtracted,
+        "You subtract the largest number without its sign. A row of scores near -1000 then has only "
+        "exponentials of 0, and 0 / 0 is NaN. Take the largest score itself, negative or not.",
     ),
     Mistake(
         "one maximum for all rows",

@@ -40,6 +40,11 @@ def cases(random):
             "axes",
         ),
         Case(
+            "leading axes (2, 1) of the queries and (3,) of the keys",
+            Call({"query": normal(random, 2, 1, 4, 5), "key": normal(random, 3, 2, 5)}),
+            "axes",
+        ),
+        Case(
             "a float32 batch of three",
             Call(
                 {

@@ -19,6 +19,7 @@ def cases(random):
     best = uneven.argmax(axis=-1)
     few = np.where([[1, 0, 0, 0], [1, 1, 1, 1]], best, -1)
     few[0, 0] = (few[0, 0] + 1) % 5  # one scored step, wrong; then four, right
+    ties = np.array([[[0.4, 0.4, 0.2], [0.1, 0.45, 0.45]], [[0.4, 0.2, 0.4], [0.2, 0.2, 0.6]]])
     return [
         Case(
             "two sentences of three steps over four words",
@@ -40,6 +41,11 @@ def cases(random):
         Case(
             "a sentence without any step to score",
             Call({"weights": uneven, "alignment": np.where([[1], [0]], best, -1)}),
+            "care",
+        ),
+        Case(
+            "largest weights that occur twice",
+            Call({"weights": ties, "alignment": np.array([[0, 1], [2, -1]])}),
             "care",
         ),
         Case(
@@ -97,6 +103,18 @@ def nothing_to_score(weights, alignment):
 def best_step_of_each_word(weights, alignment):
     scored = alignment >= 0
     best = weights.argmax(axis=1)[:, : alignment.shape[1]]
+    return ((best != alignment) & scored).sum() / max(scored.sum(), 1)
+
+
+def equal_weights_count(weights, alignment):
+    scored = alignment >= 0
+    found = np.take_along_axis(weights, np.maximum(alignment, 0)[..., None], axis=-1)[..., 0]
+    return ((found < weights.max(axis=-1)) & scored).sum() / max(scored.sum(), 1)
+
+
+def last_of_equal_weights(weights, alignment):
+    scored = alignment >= 0
+    best = weights.shape[-1] - 1 - weights[..., ::-1].argmax(axis=-1)
     return ((best != alignment) & scored).sum() / max(scored.sum(), 1)
 
 
@@ -172,6 +190,18 @@ MISTAKES = (
         "words, the last axis.",
     ),
     Mistake(
+        "every one of equal weights counts",
+        equal_weights_count,
+        "You ask whether the right word has the largest weight. When two weights are equally large, "
+        "only the first counts: compare positions, as np.argmax gives them.",
+    ),
+    Mistake(
+        "the last of equal weights",
+        last_of_equal_weights,
+        "When two weights are equally large you take the later one; the first counts, as "
+        "np.argmax has it.",
+    ),
+    Mistake(
         "the missing weight",
         missing_weight,
         "You measure how much weight does not lie on the right word. Here only the position of the "
@@ -224,7 +254,7 @@ EXERCISE = Exercise(
     ),
     parts=(
         Part("plain", "the plain cases", 2 / 3),
-        Part("care", "those where sentences have few steps to score, or none", 1 / 3),
+        Part("care", "those with equal weights, or few steps to score, or none", 1 / 3),
     ),
     contents=lambda: Contents(alignment_error, MISTAKES),
 )

@@ -34,7 +34,7 @@ def cases(random):
     small, medium = readable_weights(random, 4, 3), readable_weights(random, 9, 5)
     square = readable_weights(random, 4, 4)
     large = softmax(normal(random, 30, 7))
-    ties = np.array([[0.4, 0.4, 0.2], [0.1, 0.45, 0.45], [0.2, 0.2, 0.6]])
+    ties = np.array([[0.4, 0.4, 0.2], [0.1, 0.45, 0.45], [0.4, 0.2, 0.4], [0.2, 0.2, 0.6]])
     return [
         Case(
             "four steps over three words",
@@ -54,7 +54,7 @@ def cases(random):
         ),
         Case(
             "largest weights that occur twice",
-            Call({"weights": ties, "alignment": np.array([0, 1, -1])}),
+            Call({"weights": ties, "alignment": np.array([0, 1, 2, -1])}),
             "care",
         ),
         Case(
@@ -119,6 +119,15 @@ def nothing_to_score(weights, alignment):
             total += 1
             wrong += int(np.argmax(weights[t]) != alignment[t])
     return wrong / total
+
+
+def equal_weights_count(weights, alignment):
+    wrong = total = 0
+    for row, right in zip(weights, alignment, strict=True):
+        if right >= 0:
+            total += 1
+            wrong += row[right] < row.max()
+    return wrong / total if total else 0.0
 
 
 def missing_weight(weights, alignment):
@@ -204,6 +213,12 @@ MISTAKES = (
         "nothing to score",
         nothing_to_score,
         "When no step has a partner you divide by 0. Then nothing is wrong either: return 0.",
+    ),
+    Mistake(
+        "every one of equal weights counts",
+        equal_weights_count,
+        "You ask whether the right word has the largest weight. When two weights are equally large, "
+        "only the first counts: compare positions, as np.argmax gives them.",
     ),
     Mistake(
         "the missing weight",

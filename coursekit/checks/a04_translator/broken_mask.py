@@ -264,11 +264,23 @@ def cases(random):
             "care",
         ),
         Case(
-            "float32 scores",
+            "padding that scores far above the words",
+            Call(
+                {
+                    "scores": normal(random, 2, 4, 3) + np.array([[[0, 0, 5e3]], [[0, 5e3, 5e3]]]),
+                    "keep": np.array([[True, True, False], [True, False, False]]),
+                }
+            ),
+            "care",
+        ),
+        Case(
+            "float32 scores, padding at the beginning and in between",
             Call(
                 {
                     "scores": normal(random, 2, 4, 5, dtype=np.float32),
-                    "keep": np.array([[True] * 4 + [False], [True] * 2 + [False] * 3]),
+                    "keep": np.array(
+                        [[False, False, True, True, True], [True, False, True, True, False]]
+                    ),
                 }
             ),
             "care",
@@ -303,6 +315,19 @@ def mask_of_the_first_sentence(scores, keep):
 
 def mask_after_softmax(scores, keep):
     return masked_softmax(scores, np.ones_like(keep[:, None, :])) * keep[:, None, :]
+
+
+def rescaled_after_softmax(scores, keep):
+    weights = masked_softmax(scores, np.ones_like(keep[:, None, :])) * keep[:, None, :]
+    total = weights.sum(axis=-1, keepdims=True)
+    return weights / np.where(total > 0, total, 1.0)
+
+
+def padding_at_the_end(scores, keep):
+    weights = np.zeros_like(scores)
+    for b, n in enumerate(keep.sum(axis=-1)):
+        weights[b, :, :n] = masked_softmax(scores[b, :, :n], True) if n else 0.0
+    return weights
 
 
 def masked_scores_zero(scores, keep):
@@ -368,6 +393,19 @@ MENDED_MISTAKES = (
         mask_after_softmax,
         "You set the padding's weights to 0 after the softmax. They have already taken their share, "
         "so the rest sums to less than one.",
+    ),
+    Mistake(
+        "rescaled after softmax",
+        rescaled_after_softmax,
+        "Masking after the softmax and dividing again is right on paper. But where the padding "
+        "scores far above the words, the words' weights have already been rounded to 0, and nothing "
+        "is left to divide. Mask the scores, before the softmax.",
+    ),
+    Mistake(
+        "padding taken to be at the end",
+        padding_at_the_end,
+        "You count the words and take that many from the front. keep says *which* positions are "
+        "words; padding may stand at the beginning or between them.",
     ),
     Mistake(
         "masked scores set to zero",
@@ -437,7 +475,11 @@ MENDED = Exercise(
     ),
     parts=(
         Part("plain", "the plain cases", 0.5),
-        Part("care", "those without words, with scores far below zero or in float32", 0.5),
+        Part(
+            "care",
+            "those without words, with scattered padding, with extreme scores or in float32",
+            0.5,
+        ),
     ),
     helpers=("imports", "masked-softmax"),
     contents=lambda: Contents(attention_weights, MENDED_MISTAKES),

@@ -26,6 +26,7 @@ def _table(random, successor):
 def _chain(random, n_tokens):
     """Tokens in a random order, each the best successor of the one before; the last one ends."""
     order = random.permutation(n_tokens)
+    order = np.roll(order, order[-1] == 0)  # zeros after the end would pass if the end were 0
     successor = np.empty(n_tokens, int)
     successor[order] = np.roll(order, -1)  # after the end the chain begins again
     return order, _table(random, successor), int(order[-1])
@@ -38,6 +39,7 @@ def cases(random):
     loop[:] = two[0]
     loop[two[0]] = two[1]  # two tokens that follow each other for ever
     loop_end = int(np.setdiff1d(np.arange(5), two)[0])
+    never = np.where(long_table < np.median(long_table), -np.inf, long_table)
     ties = np.log(np.array([[0.2, 0.4, 0.4], [0.45, 0.1, 0.45], [0.2, 0.2, 0.6]]))
     return [
         Case(
@@ -84,6 +86,18 @@ def cases(random):
             "care",
         ),
         Case(
+            "tokens that cannot follow, with -inf in the table",
+            Call(
+                {
+                    "table": never,
+                    "start": long_order[[4, 0]],
+                    "end": long_end,
+                    "max_length": 9,
+                }
+            ),
+            "care",
+        ),
+        Case(
             "equal probabilities",
             Call({"table": ties, "start": np.array([0, 1]), "end": 2, "max_length": 3}),
             "care",
@@ -103,6 +117,17 @@ def end_not_kept(table, start, end, max_length):
     done = np.zeros(len(start), bool)
     while len(tokens) < max_length and not done.all():
         token = table[token].argmax(axis=-1)
+        done |= token == end
+        tokens.append(token)
+    return np.stack(tokens, axis=1)
+
+
+def one_hot_product(table, start, end, max_length):
+    token, tokens = start, []
+    done = np.zeros(len(start), bool)
+    while len(tokens) < max_length and not done.all():
+        rows = np.eye(len(table))[token] @ table
+        token = np.where(done, end, rows.argmax(axis=-1))
         done |= token == end
         tokens.append(token)
     return np.stack(tokens, axis=1)
@@ -302,6 +327,12 @@ MISTAKES = (
         "A sequence that never ends should get max_length tokens; yours gets one less.",
     ),
     Mistake(
+        "a product with zeros",
+        one_hot_product,
+        "Rows were picked by a product with ones and zeros. Where a token cannot follow, the table "
+        "holds -inf, and 0 · -inf is NaN. table[token] picks rows without multiplying.",
+    ),
+    Mistake(
         "an array of floats",
         an_array_of_floats,
         "Tokens are whole numbers, and np.zeros makes floats unless it is told otherwise. A token "
@@ -356,7 +387,7 @@ EXERCISE = Exercise(
     ),
     parts=(
         Part("plain", "the plain cases", 0.5),
-        Part("care", "those with unequal lengths, no end, or equal probabilities", 0.5),
+        Part("care", "those with unequal lengths, no end, -inf or equal probabilities", 0.5),
     ),
     contents=lambda: Contents(greedy_decode, MISTAKES),
 )

@@ -34,6 +34,7 @@ def _arguments(draw, random, batch, n, d_in, h, d, a, keep=None, dtype=np.float6
 
 def cases(random):
     ragged = [[1, 1, 1, 1, 0], [1, 1, 0, 0, 0], [1, 1, 1, 1, 1]]
+    scattered = [[0, 0, 1, 1, 1], [1, 0, 1, 1, 0], [1, 1, 1, 1, 1]]
     return [
         Case(
             "one sentence of three words",
@@ -58,15 +59,15 @@ def cases(random):
             "mask",
         ),
         Case(
-            "three float32 sentences with padding",
-            Call(_arguments(normal, random, 3, 5, 2, 4, 6, 7, ragged, np.float32)),
+            "three float32 sentences with padding at the beginning and in between",
+            Call(_arguments(normal, random, 3, 5, 2, 4, 6, 7, scattered, np.float32)),
             "mask",
         ),
     ]
 
 
 def _other_padding(random):
-    keep = np.array([[True, True, True, False], [True, False, False, False]])
+    keep = np.array([[True, False, True, True], [False, False, False, True]])
     arguments = _arguments(normal, random, 2, 4, 3, 5, 6, 7, keep)
     states = arguments["encoder_states"]
     other = np.where(keep[:, :, None], states, normal(random, *states.shape))
@@ -180,6 +181,16 @@ def mask_turned_round(embedded, state, attentional, encoder_states, parameters, 
     return state, np.tanh(combined @ parameters["w_combine"]), weights
 
 
+def padding_at_the_end(embedded, state, attentional, encoder_states, parameters, key_mask):
+    state = gru_step(np.concatenate([embedded, attentional], axis=-1), state, parameters)
+    scores = ((state @ parameters["w_general"])[:, None, :] * encoder_states).sum(axis=-1)
+    first = np.arange(scores.shape[1]) < key_mask.sum(axis=1, keepdims=True)
+    weights = masked_softmax(scores, first)
+    context = (weights[:, :, None] * encoder_states).sum(axis=1)
+    combined = np.concatenate([context, state], axis=-1)
+    return state, np.tanh(combined @ parameters["w_combine"]), weights
+
+
 def mask_after_softmax(embedded, state, attentional, encoder_states, parameters, key_mask):
     state = gru_step(np.concatenate([embedded, attentional], axis=-1), state, parameters)
     scores = ((state @ parameters["w_general"])[:, None, :] * encoder_states).sum(axis=-1)
@@ -277,6 +288,12 @@ MISTAKES = (
         mask_turned_round,
         "The weight lies on the padding and nowhere else. True means *may be looked at* here; some "
         "other libraries mean the opposite.",
+    ),
+    Mistake(
+        "padding taken to be at the end",
+        padding_at_the_end,
+        "You count the words and take that many from the front. key_mask says *which* positions are "
+        "words; padding may stand at the beginning or between them.",
     ),
     Mistake(
         "the mask applied after softmax",
