@@ -4,12 +4,15 @@
 
 from .attention import *
 from .cache import *
+from .chunked import *
 from .generate import *
+from .linear import *
 from .masks import *
 from .multihead import *
 from .positions import *
 from .recurrent import *
 from .scores import *
+from .sparse import *
 from .training import *
 from .transformer import *
 from .translation import *
