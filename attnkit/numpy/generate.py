@@ -66,6 +66,6 @@ def greedy(step, start, *, end, max_length, state=None):
         scores = np.asarray(scores)
         step_errors.step_scores(scores.shape, len(token), bool(np.isnan(scores).any()))
         token = np.where(finished, end, scores.argmax(axis=-1))
-        finished = finished | (token == end)
+        finished = token == end  # once ended, a sequence is fed its end again
         tokens.append(token)
     return np.stack(tokens, axis=-1) if tokens else np.empty((len(token), 0), dtype=np.int64)

@@ -64,6 +64,6 @@ def greedy(step, start, *, end, max_length, state=None):
         scores, state = step(token, state)
         step_errors.step_scores(scores.shape, len(token), bool(scores.isnan().any()))
         token = scores.argmax(dim=-1).masked_fill(finished, end)
-        finished = finished | (token == end)
+        finished = token == end  # once ended, a sequence is fed its end again
         tokens.append(token)
     return torch.stack(tokens, dim=-1) if tokens else token.new_empty((len(token), 0))
