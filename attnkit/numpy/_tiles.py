@@ -8,7 +8,7 @@ multiplied with its values and forgotten. A running softmax adds up tiles in any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from ..errors import broadcast_shape
+from ..errors import broadcast_shape, check_dot
 
 TILE = (
     2**17
@@ -44,8 +44,8 @@ def dense_tiles(query, key, value, mask=None, *, causal=False, scale=None, chunk
     m, n, d_v = query.shape[-2], key.shape[-2], value.shape[-1]
     mask_lead = () if mask is None else mask.shape[:-2]
     lead = broadcast_shape(query.shape[:-2], key.shape[:-2], value.shape[:-2], mask_lead)
-    if scale is None:
-        scale = max(query.shape[-1], 1) ** -0.5
+    check_dot(query.shape, key.shape, scale)
+    scale = query.dtype.type(max(query.shape[-1], 1) ** -0.5 if scale is None else scale)
     output = np.zeros((*lead, m, d_v), query.dtype)
     if output.size == 0 or n == 0:
         return output
@@ -260,7 +260,7 @@ def score_bound(query, key, value, scale):
     squares = [
         np.einsum("...d,...d->...", array, array).max(initial=0).item() for array in (query, key)
     ]
-    bound = abs(scale) * (squares[0] * squares[1]) ** 0.5
+    bound = abs(float(scale)) * (squares[0] * squares[1]) ** 0.5
     largest = max(value.max(initial=0).item(), -value.min(initial=0).item())
     limit = float(np.finfo(query.dtype).max) / 4 / max(key.shape[-2], 1)
     if not (squares[0] < limit and squares[1] < limit and bound < limit and largest < limit):

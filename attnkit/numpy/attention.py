@@ -11,6 +11,7 @@ from ..errors import (
     check_value,
 )
 from ._arrays import as_mask, as_uniform, floating
+from ._tiles import dense_tiles
 from .masks import causal_mask, combine_masks
 from .scores import scaled_dot_scores
 from .weights import masked_softmax
@@ -120,6 +121,10 @@ def scaled_dot_product_attention(
     """
     shape = check_attention(query.shape, key.shape, value.shape)
     mask = as_mask(mask, shape)
+    if bias is None and not return_weights:  # the same in tiles that stay in cache, where they can
+        output = dense_tiles(query, key, value, mask, causal=causal, scale=scale)
+        if output is not None:
+            return output
     if causal:
         mask = combine_masks(mask, causal_mask(*shape[-2:]))  # (..., m, n)
     scores = scaled_dot_scores(query, key, scale)  # (..., m, n)

@@ -109,7 +109,7 @@ class _Head:
         self.query, self.key, self.value, self.key_mask = query, key, value, key_mask
         self.feature_map = _FEATURE_MAPS.get(feature_map) if isinstance(feature_map, str) else None
         self.feature_map = self.feature_map or _checked(feature_map)
-        self.state = self.sum = None
+        self.state = self.sum = 0.0  # (f, d_v) and (f, 1) once there is a key
         self.level = -np.inf
 
     def look_everywhere(self, output, chunk):
@@ -174,16 +174,15 @@ class _Head:
     def _states(self, of_keys, value, decay=None):
         """Return the states and sums before each chunk, and remember those after the last."""
         chunks, _, n_features = of_keys.shape
-        states = np.zeros((chunks + 1, n_features, value.shape[-1]), value.dtype)
-        sums = np.zeros((chunks + 1, n_features, 1), value.dtype)
-        if self.state is not None:
-            states[0], sums[0] = self.state, self.sum
+        states = np.empty((chunks + 1, n_features, value.shape[-1]), value.dtype)
+        sums = np.empty((chunks + 1, n_features, 1), value.dtype)
+        states[0], sums[0] = self.state, self.sum
         np.matmul(of_keys.swapaxes(-1, -2), value, out=states[1:])
         sums[1:, :, 0] = np.einsum("gcf->gf", of_keys)
         for after in range(1, chunks + 1):
-            factor = 1 if decay is None else decay[after - 1]
-            states[after] += factor * states[after - 1]
-            sums[after] += factor * sums[after - 1]
+            for total in (states, sums):
+                before = total[after - 1] if decay is None else decay[after - 1] * total[after - 1]
+                total[after] += before
         self.state, self.sum = states[-1], sums[-1]
         return states[:-1], sums[:-1]
 
@@ -221,12 +220,9 @@ class _Head:
             level = max(self.level, logs.max())
             base = 0 if level == -np.inf else level
             features = features * np.exp(logs - base)[:, None]
-            if self.state is not None:
-                self.state = self.state * np.exp(self.level - base)
-                self.sum = self.sum * np.exp(self.level - base)
+            self.state = self.state * np.exp(self.level - base)
+            self.sum = self.sum * np.exp(self.level - base)
             self.level = level
-        if self.state is None:
-            self.state, self.sum = 0, 0
         self.state = self.state + features.T @ value  # (f, d_v)
         self.sum = self.sum + features.sum(0)[:, None]  # (f, 1)
 

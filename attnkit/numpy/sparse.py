@@ -196,7 +196,7 @@ def _attend(query, key, value, key_mask, causal, **pattern):
         key = np.where(key_mask[..., None], key, 0)  # padding may hold anything
         value = np.where(key_mask[..., None], value, 0)
     groups = sparse_tiles(m, n, causal=causal, block=_BLOCK, **pattern)
-    scale = max(query.shape[-1], 1) ** -0.5
+    scale = query.dtype.type(max(query.shape[-1], 1) ** -0.5)
     output = sparse_in_tiles(query, key, value, groups, key_mask, scale)
     if output is not None:
         return output

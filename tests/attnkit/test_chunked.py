@@ -36,10 +36,11 @@ def chunked(backend, arrays, mask=None, dtype="float64", **keywords):
 
 
 def dense(backend, arrays, mask=None, **keywords):
-    """Run the plain formula on NumPy inputs and return NumPy results."""
+    """Run the plain formula on NumPy inputs and return NumPy results; weights are not made in tiles."""
     mask = None if mask is None else backend.array(mask)
+    attention = backend.functions.scaled_dot_product_attention
     arrays = [backend.array(array) for array in arrays]
-    return backend.numpy(backend.functions.scaled_dot_product_attention(*arrays, mask, **keywords))
+    return backend.numpy(attention(*arrays, mask, return_weights=True, **keywords)[0])
 
 
 def small_tiles():
@@ -137,6 +138,28 @@ def test_masks_that_broadcast(backend, shape):
     mask = random_mask(1, *shape)
     output = chunked(backend, (QUERY, KEY, VALUE), mask, chunk=2)
     assert_close(output, dense(NUMPY, (QUERY, KEY, VALUE), mask), "output")
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("scale", [None, 0.2, -3.0, np.float64(0.2), 0, np.inf])
+@pytest.mark.parametrize("shape", [(2, 3, 150, 8), (40, 33, 8), (2, 600, 8)])
+def test_the_whole_in_tiles(scale, causal, shape):
+    """NumPy's `scaled_dot_product_attention` works in tiles too where no weights are asked for."""
+    arrays = [normal(seed, *shape) for seed in range(3)]
+    keywords = {"scale": scale, "causal": causal}
+    attention = NUMPY.functions.scaled_dot_product_attention
+    assert_close(attention(*arrays, **keywords), dense(NUMPY, arrays, **keywords), "output")
+    narrow = [array.astype(np.float32) for array in arrays]
+    assert attention(*narrow, **keywords).dtype == np.float32
+
+
+def test_wider_than_float64_stays():
+    arrays = [normal(seed, 5, 3).astype(np.longdouble) for seed in range(3)]
+    functions = NUMPY.functions
+    for function in (functions.chunked_attention, functions.scaled_dot_product_attention):
+        output = function(*arrays, causal=True)
+        assert output.dtype == np.longdouble
+        assert_close(output, dense(NUMPY, arrays, causal=True), "output")
 
 
 @given(m=st.integers(0, 12), n=st.integers(0, 12), chunk=st.integers(1, 13), causal=st.booleans())
