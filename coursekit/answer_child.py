@@ -7,24 +7,34 @@ import contextlib
 import json
 import linecache
 import os
+import re
 import sys
 import traceback
 from pathlib import Path
 
 OUTPUT_FILES = 64 * 2**20  # bytes a file may grow to
+ALONE = (
+    "An answer is run in plain Python and by itself, after the locked cells that it may use. What it "
+    "needs from another cell of yours belongs into its own."
+)
+FOR_JUPYTER = re.compile(r"^[%!?]|\?$|=\s*[%!]")  # magics, shell commands, questions
+SHOWN = 80  # characters of a line that are quoted
 
 
 def main(folder: Path) -> None:
     request = json.loads((folder / "request.json").read_text(encoding="utf-8"))
-    _limit(request["memory_mib"])
+    _limit(request["memory_mib"], request["cpu_seconds"])
     state, message = verdict(request["exercise"], request["cells"])
     unfinished = folder / "reply.json.unfinished"
     unfinished.write_text(json.dumps({"state": state, "message": message}), encoding="utf-8")
     unfinished.replace(folder / "reply.json")
 
 
-def _limit(memory_mib: int) -> None:
-    """Bound memory and files where the system can; elsewhere the time limit has to do."""
+def _limit(memory_mib: int, cpu_seconds: int) -> None:
+    """Bound memory, files and CPU where the system can; elsewhere the time limit has to do.
+
+    The bound on CPU is for an endless loop whose parent was killed and cannot stop it any more.
+    """
     try:
         import resource
     except ImportError:
@@ -32,6 +42,7 @@ def _limit(memory_mib: int) -> None:
     for kind, most in (
         (resource.RLIMIT_AS, memory_mib * 2**20),
         (resource.RLIMIT_FSIZE, OUTPUT_FILES),
+        (resource.RLIMIT_CPU, cpu_seconds),
         (resource.RLIMIT_CORE, 0),
     ):
         with contextlib.suppress(ValueError, OSError):
@@ -55,7 +66,7 @@ def verdict(identifier: str, cells: list[tuple[str, str]]) -> tuple[str, str]:
         try:
             _run_cell(name, source, namespace)
         except SyntaxError as error:
-            return "breaks", _syntax(error)
+            return "breaks", _syntax(error, source)
         except BaseException as error:
             return "breaks", f"The cell stops with {_described(error)}."
     if wanted.answer not in namespace:
@@ -75,9 +86,10 @@ def verdict(identifier: str, cells: list[tuple[str, str]]) -> tuple[str, str]:
         )
     if report.passed:
         return "passes", "\n".join(f"Remark: {remark}" for remark in report.remarks)
-    if any(failure.finding.code == "not written" for failure in report.failures.values()):
+    codes = [failure.finding.code for failure in report.failures.values()]
+    if "not written" in codes:
         return "not written", ""
-    return "fails", describe(report)
+    return "fails", describe(report) + (f"\n\n{ALONE}" if codes[0] == "NameError" else "")
 
 
 def _run_cell(name: str, source: str, namespace: dict) -> None:
@@ -94,22 +106,32 @@ def _described(error: BaseException) -> str:
     text = f"{type(error).__name__}: {error}".strip().rstrip(".")[:400]
     if isinstance(error, EOFError):
         text += " (nobody is there to answer input())"
+    after = f". {ALONE.removesuffix('.')}" if isinstance(error, NameError) else ""
     own = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)
         if frame.filename[:6] == "<cell "
     ]
-    return f"{text} (line {own[-1].lineno}: {own[-1].line})" if own else text
+    place = f" (line {own[-1].lineno}: {_cut(own[-1].line)})" if own else ""
+    return text + place + after
 
 
-def _syntax(error: SyntaxError) -> str:
-    line = (error.text or "").strip()
-    if line.startswith(("%", "!")):
+def _syntax(error: SyntaxError, source: str) -> str:
+    if not error.lineno:  # such as a null byte, which Python does not say the place of
+        return f"The cell is not Python yet: {error.msg}."
+    # Python does not quote the line of every error; the lines of the cell are here anyway.
+    line = "".join(source.splitlines()[error.lineno - 1 : error.lineno]).strip()
+    if FOR_JUPYTER.search(line) or "'await' outside" in str(error.msg):
         return (
-            f"Line {error.lineno}, `{line}`, is for Jupyter alone and not Python: move it to a cell "
-            "of its own, an answer is run in plain Python."
+            f"Line {error.lineno}, `{_cut(line)}`, is for Jupyter alone and not Python: move it to a "
+            "cell of its own, an answer is run in plain Python."
         )
-    return f"The cell is not Python yet: {error.msg} (line {error.lineno}: {line})."
+    return f"The cell is not Python yet: {error.msg} (line {error.lineno}: {_cut(line)})."
+
+
+def _cut(line: str | None) -> str:
+    line = line or ""
+    return line if len(line) <= SHOWN else line[:SHOWN] + " …"
 
 
 if __name__ == "__main__":

@@ -6,12 +6,14 @@ a learner checks their own work on their own machine. Grading strangers is anoth
 
 import contextlib
 import json
+import math
 import os
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal
@@ -20,6 +22,7 @@ from coursekit.notebooks import Answer
 
 __all__ = ["Verdict", "judge"]
 
+GLANCE = 0.2  # seconds between two looks at whether to stop
 OUTPUT_KEPT = 4096  # bytes of what an answer prints; the rest is read and dropped
 PACKAGES = Path(__file__).resolve().parent.parent
 
@@ -33,7 +36,13 @@ class Verdict:
     message: str = ""
 
 
-def judge(answer: Answer, *, time_limit: float = 30.0, memory_mib: int = 4096) -> Verdict:
+def judge(
+    answer: Answer,
+    *,
+    time_limit: float = 30.0,
+    memory_mib: int = 4096,
+    stop: threading.Event | None = None,
+) -> Verdict:
     """Run an answer with its helper cells in a process of its own and check it.
 
     Parameters
@@ -42,6 +51,8 @@ def judge(answer: Answer, *, time_limit: float = 30.0, memory_mib: int = 4096) -
         Seconds until the process is killed, with everything it started.
     memory_mib : int
         Address space in MiB that the process may have, where the system can limit it.
+    stop : threading.Event, optional
+        Once it is set, the process is killed and the verdict means nothing.
     """
     if answer.blank:
         return Verdict(answer.exercise, "not written")
@@ -50,9 +61,10 @@ def judge(answer: Answer, *, time_limit: float = 30.0, memory_mib: int = 4096) -
             "exercise": answer.exercise,
             "cells": [*answer.helpers, (answer.grade_id, answer.source)],
             "memory_mib": memory_mib,
+            "cpu_seconds": math.ceil(time_limit) + 1,
         }
         Path(folder, "request.json").write_text(json.dumps(request), encoding="utf-8")
-        status, printed = _run(Path(folder), time_limit)
+        status, printed = _run(Path(folder), time_limit, stop or threading.Event())
         try:
             reply = json.loads(Path(folder, "reply.json").read_text(encoding="utf-8"))
             return Verdict(answer.exercise, reply["state"], reply["message"])
@@ -61,7 +73,7 @@ def judge(answer: Answer, *, time_limit: float = 30.0, memory_mib: int = 4096) -
             return Verdict(answer.exercise, "stopped", _ending(status, time_limit, printed))
 
 
-def _run(folder: Path, time_limit: float) -> tuple[int | None, str]:
+def _run(folder: Path, time_limit: float, stop: threading.Event) -> tuple[int | None, str]:
     """Run the child; return its exit status (None if the time ran out) and the start of its output."""
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join(
@@ -86,11 +98,8 @@ def _run(folder: Path, time_limit: float) -> tuple[int | None, str]:
     kept = bytearray()
     reader = threading.Thread(target=_keep_head, args=(process.stdout, kept), daemon=True)
     reader.start()
-    status: int | None
     try:
-        status = process.wait(timeout=time_limit)
-    except subprocess.TimeoutExpired:
-        status = None
+        status = _wait(process, time_limit, stop)
     finally:
         _kill_group(process)
     # A process that left the group may hold the pipe open: then its output is given up.
@@ -98,6 +107,15 @@ def _run(folder: Path, time_limit: float) -> tuple[int | None, str]:
     if not reader.is_alive():
         process.stdout.close()
     return status, kept.decode("utf-8", errors="replace")
+
+
+def _wait(process: subprocess.Popen, time_limit: float, stop: threading.Event) -> int | None:
+    """Return the exit status, or None when the time ran out or the person at the keyboard did."""
+    deadline = time.monotonic() + time_limit
+    while not stop.is_set() and (left := deadline - time.monotonic()) > 0:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return process.wait(timeout=min(left, GLANCE))
+    return None
 
 
 def _keep_head(stream: IO[bytes], kept: bytearray) -> None:

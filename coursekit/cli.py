@@ -6,6 +6,7 @@ A student copy holds no authoring: there those commands are simply absent.
 import importlib.util
 import os
 import sys
+import threading
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -209,8 +210,13 @@ def _read(file: Path) -> tuple[str, tuple[Answer, ...], tuple[Written, ...]]:
 
 def _judged(answers: Iterable[Answer], time_limit: float) -> Iterator[Verdict]:
     """Yield a verdict for each answer, in order; as many run side by side as there are cores."""
-    with ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1)) as pool:
-        yield from pool.map(lambda answer: judge(answer, time_limit=time_limit), answers)
+    pool, stop = ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1)), threading.Event()
+    try:
+        yield from pool.map(lambda answer: judge(answer, time_limit=time_limit, stop=stop), answers)
+    finally:
+        # After Ctrl-C nothing may run on: neither what is waiting nor a learner's endless loop.
+        stop.set()
+        pool.shutdown(cancel_futures=True)
 
 
 def _verdict_table(assignment: str, verdicts: list[Verdict], written: tuple[Written, ...]) -> Table:

@@ -1,5 +1,6 @@
 """Where a course folder is and which assignments it holds; nothing here opens a notebook."""
 
+import os
 from pathlib import Path
 
 __all__ = ["MANIFEST", "CourseError", "assignment_named", "assignments", "course_root", "shown"]
@@ -66,6 +67,7 @@ def assignment_named(root: Path, name: str) -> str:
 def shown(path: Path) -> str:
     """Write a path as a person would type it here: relative where it lies below the working folder."""
     try:
-        return str(path.resolve().relative_to(Path.cwd().resolve())) or "."
+        # Links are left as they are: the name that was typed is the one to be read again.
+        return str(Path(os.path.abspath(path)).relative_to(Path.cwd())) or "."
     except ValueError:
         return str(path)

@@ -22,23 +22,20 @@ __all__ = [
 ]
 
 LARGEST = 50 * 2**20  # bytes; a notebook of this course has about 50 kB
-STUB = "raise NotImplementedError()"
-"""What nbgrader puts where a solution was: an answer that still holds it has not been written."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """One answer cell, and name and source of the helper cells it needs."""
+    """One answer cell, and name and source of the helper cells it needs.
+
+    `blank` says that the cell is as it was released, so that it need not be run.
+    """
 
     exercise: str
     grade_id: str
     source: str
     helpers: tuple[tuple[str, str], ...]
-
-    @property
-    def blank(self) -> bool:
-        """Whether the cell still holds the stub it was released with."""
-        return STUB in self.source
+    blank: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,6 +73,10 @@ def read_notebook(path: Path) -> dict:
         raise CourseError(
             f"{name} {cause} (no JSON at line {error.lineno}): name a file that ends in .ipynb, save "
             "it again in Jupyter, or take a fresh copy with `coursekit fresh`."
+        ) from None
+    except ValueError:  # a number of thousands of digits, which Python does not read
+        raise CourseError(
+            f"{name} holds numbers that no notebook has: name another file."
         ) from None
     except RecursionError:
         raise CourseError(
@@ -132,7 +133,7 @@ def _validated(notebook: object, name: str) -> dict:
     version = notebook["nbformat"]
     if version != 4:
         raise CourseError(
-            f"{name} is in notebook format {version}, this course reads format 4: open it in Jupyter "
+            f"{name} is in notebook format {repr(version)[:20]}, this course reads format 4: open it in Jupyter "
             "and save it, or convert it with `jupyter nbconvert --to notebook`."
         )
     cells = notebook.get("cells")
@@ -192,8 +193,9 @@ def assignment_of(notebook: dict, path: Path) -> str:
     assignment = _coursekit(notebook).get("assignment")
     if not isinstance(assignment, str):
         raise CourseError(
-            f"{shown(path)} is a notebook, but not an assignment of this course: name one that "
-            "`coursekit learn` copied to work/."
+            f"{shown(path)} is a notebook, but does not say that it is an assignment of this course: "
+            "name one that `coursekit learn` copied to work/, or, if another program has removed its "
+            "metadata, take a fresh copy with `coursekit fresh` and paste your answers into it."
         )
     return assignment
 
@@ -209,7 +211,7 @@ def answers_of(
     Raises
     ------
     CourseError
-        If a named cell of the release is missing or there twice.
+        If a named cell of the release is missing, there twice, or of another type.
     """
     name = shown(path)
     places: dict[str, int] = {}
@@ -236,6 +238,17 @@ def answers_of(
             f"`coursekit fresh {number}` and paste your answers into it."
         )
 
+    for cell in released["cells"]:
+        if (identifier := grade_id(cell)) is None:
+            continue
+        wanted, found = cell["cell_type"], notebook["cells"][places[identifier] - 1]["cell_type"]
+        if found != wanted:
+            raise CourseError(
+                f"{name} has {identifier} (cell {places[identifier]}) as a {found} cell, which should "
+                f"be a {wanted} cell: select it in Jupyter, press {'Y' if wanted == 'code' else 'M'}, "
+                "and save."
+            )
+
     given = {grade_id(cell): source_of(cell) for cell in released["cells"]}
     answers, written = [], []
     for cell in released["cells"]:
@@ -244,10 +257,10 @@ def answers_of(
             continue
         source = source_of(notebook["cells"][places[identifier] - 1])
         exercise = _coursekit(cell).get("exercise")
+        blank = source.strip() in ("", given[identifier].strip())
         if exercise:
             helpers = tuple((name, given[name]) for name in _coursekit(cell).get("helpers", ()))
-            answers.append(Answer(exercise, identifier, source, helpers))
+            answers.append(Answer(exercise, identifier, source, helpers, blank))
         elif about.get("grade"):
-            blank = source.strip() in ("", given[identifier].strip())
             written.append(Written(identifier, about["points"], blank))
     return tuple(answers), tuple(written)

@@ -49,6 +49,13 @@ def test_an_answer_that_is_not_written(source):
     [
         ("def scaled_dot_scores(query, key:\n    pass", "The cell is not Python yet: "),
         ("%timeit 1\n" + function(RIGHT), "Line 1, `%timeit 1`, is for Jupyter alone"),
+        ("files = !ls\n" + function(RIGHT), "Line 1, `files = !ls`, is for Jupyter alone"),
+        (function(RIGHT) + "\nscaled_dot_scores?", "`scaled_dot_scores?`, is for Jupyter alone"),
+        ("import asyncio\nawait asyncio.sleep(0)", "Line 2, `await asyncio.sleep(0)`, is for Jupyter alone"),
+        ("x = 1\nreturn x", "'return' outside function (line 2: return x)"),
+        ("x = 1\0", "cannot contain null bytes."),
+        ("x = " + "(" * 500, "( …)."),
+        ("display(1)", "(line 1: display(1)). An answer is run in plain Python and by itself"),
         ("1 / 0\n" + function(RIGHT), "The cell stops with ZeroDivisionError: division by zero (line 1: 1 / 0)"),
         ("def another():\n    pass", "The cell does not define scaled_dot_scores"),
         ("import sys\nsys.exit()", "it does not leave Python"),
@@ -66,6 +73,13 @@ def test_an_answer_that_raises_is_shown_its_own_line():
     found = verdict(function("nothing = query / missing", RIGHT))
     assert found.state == "fails"
     assert "nothing = query / missing" in found.message
+
+
+def test_an_answer_that_needs_another_cell_is_told_that_it_stands_alone():
+    found = verdict(function("return my_helper(query, key)"))
+    assert found.state == "fails"
+    assert "name 'my_helper' is not defined" in " ".join(found.message.split())
+    assert "What it needs from another cell" in found.message
 
 
 def test_an_endless_loop_is_stopped():

@@ -28,6 +28,8 @@ BAD = {
     "number": (b"42", "is JSON, but not a notebook"),
     "table": (b'{"marks": [1, 2]}', "is JSON, but not a notebook"),
     "old": (as_bytes({"nbformat": 3, "worksheets": []}), "is in notebook format 3"),
+    "endless number": (b'{"nbformat": ' + b"9" * 5000 + b"}", "holds numbers that no notebook has"),
+    "text for a number": (as_bytes({"nbformat": "4", "cells": []}), "is in notebook format '4'"),
     "newer": (as_bytes({"nbformat": 5, "cells": []}), "is in notebook format 5"),
     "no cells": (as_bytes({"nbformat": 4, "metadata": {}, "cells": []}), "has no cells"),
     "no cell list": (as_bytes({"nbformat": 4, "metadata": {}}), "its cells are damaged"),
@@ -38,7 +40,7 @@ BAD = {
     ),
     "foreign": (
         as_bytes({"nbformat": 4, "cells": [{"cell_type": "code", "metadata": {}, "source": "1"}]}),
-        "not an assignment of this course",
+        "does not say that it is an assignment of this course",
     ),
 }
 
@@ -127,6 +129,29 @@ def test_a_duplicated_cell(course, run, released):
     status, said = run("check", "mine.ipynb")
     assert status == 2
     assert f"'scaled-dot-scores' 2 times (cells {position + 1} and {position + 2})" in said
+
+
+@pytest.mark.parametrize(
+    ("identifier", "other", "key"),
+    [("scaled-dot-scores", "markdown", "Y"), ("imports", "raw", "Y"), ("in-your-own-words", "code", "M")],
+)  # fmt: skip
+def test_a_cell_of_another_type(course, run, released, identifier, other, key):
+    """Jupyter would not run it, so that a check that ran it would promise too much."""
+    next(cell for cell in released["cells"] if cell["id"] == identifier)["cell_type"] = other
+    (course / "mine.ipynb").write_text(json.dumps(released), encoding="utf-8")
+    status, said = run("check", "mine.ipynb")
+    assert status == 2
+    assert f"has {identifier} (cell " in said
+    assert f"as a {other} cell" in said
+    assert f"press {key}, and save" in said
+
+
+def test_a_link_to_itself_and_a_link_to_nothing(course, run):
+    for name, target in (("loop.ipynb", "loop.ipynb"), ("lost.ipynb", "gone.ipynb")):
+        (course / name).symlink_to(target)
+        status, said = run("check", name)
+        assert status == 2
+        assert name in said
 
 
 def test_an_unknown_assignment(course, run, released):

@@ -1,6 +1,11 @@
 """`coursekit check`, `progress`, `learn` and `fresh`, as a learner types them."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -140,3 +145,44 @@ def test_no_command_shows_the_help(run):
     assert "check" in said
     assert "student-copy" in said
     assert status in (0, 2)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGINT") or os.name == "nt", reason="no such signal here")
+def test_an_interrupted_check_ends_at_once_and_leaves_nothing_running(own, course, tmp_path):
+    witness = tmp_path / "witness"
+    loop = f"open({str(witness)!r}, 'w').write(str(__import__('os').getpid()))\nwhile True: pass"
+    path = own({"general-scores": loop, "additive-scores": "while True: pass"})
+    checking = subprocess.Popen(
+        [sys.executable, "-m", "coursekit.cli", "check", path],
+        cwd=course,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    until(lambda: witness.exists() and witness.read_text())
+    started = time.monotonic()
+    checking.send_signal(signal.SIGINT)
+    out, err = checking.communicate(timeout=30)
+    assert time.monotonic() - started < 10
+    assert checking.returncode == 130
+    assert "Traceback" not in out + err
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(witness.read_text()), 0)
+
+
+def until(condition, seconds=30):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_an_answer_with_the_stub_left_over_is_run_all_the_same(run, own):
+    """It may stand in a comment, or after the return where it is never reached."""
+    answers = {
+        "scaled-dot-scores": "# raise NotImplementedError()\n" + RIGHT["scaled-dot-scores"],
+        "scores-by-hand": RIGHT["scores-by-hand"] + "\n    raise NotImplementedError()",
+    }
+    status, said = run("check", own(answers))
+    assert status == 1
+    assert said.count("passes") == 2
