@@ -334,15 +334,17 @@ class MultiHeadAttention(nn.Module):
         query = self._input("query", query)
         key = query if joined else self._input("key", key)
         value = key if shared else self._input("value", value)
-        check_sequences(query.shape, key.shape, value.shape, self.d_model)
+        shape = query.shape
+        key_shape = shape if joined else key.shape
+        check_sequences(shape, key_shape, shape if joined else value.shape, self.d_model)
         stored = 0 if cache is None else cache.length
-        m, n = query.shape[-2], stored + key.shape[-2]
-        lead = broadcast_shape(query.shape[:-2], key.shape[:-2])
+        m, n = shape[-2], stored + key_shape[-2]
+        lead = shape[:-2] if joined else broadcast_shape(shape[:-2], key_shape[:-2])
         mask, causal = _full_mask(mask, causal, query, (*lead, self.n_heads, m, n))
         if joined:
             q, k, v = self._project(query, 0, 3)  # (..., heads, length, d_head) each
         else:
-            if cache is None:
+            if cache is None and mask is not None:
                 # Padding of another sequence is silenced before it meets a weight, so that a NaN
                 # there reaches no gradient either. What is stored may be seen by later calls.
                 seen = _seen_by_any_head(mask)
@@ -412,10 +414,11 @@ class MultiHeadAttention(nn.Module):
             When a shape does not fit.
         """
         query = self._input("query", query)
-        check_sequences(query.shape, query.shape, query.shape, self.d_model)
-        errors.check_leading(query=query.shape[:-2], cache=cache.key.shape[:1])
-        m, n = query.shape[-2], cache.length
-        lead = broadcast_shape(query.shape[:-2], cache.key.shape[:1])
+        shape = query.shape
+        check_sequences(shape, shape, shape, self.d_model)
+        errors.check_leading(query=shape[:-2], cache=cache.key.shape[:1])
+        m, n = shape[-2], cache.length
+        lead = broadcast_shape(shape[:-2], cache.key.shape[:1])
         mask, causal = _full_mask(mask, False, query, (*lead, self.n_heads, m, n))
         (q,) = self._project(query, 0, 1)
         q = self.positions.turn(q, n - m)
@@ -507,15 +510,15 @@ class MultiHeadAttention(nn.Module):
 
     def _project(self, x, first, last):
         """Return the heads of some of queries (0), keys (1) and values (2), made in one product."""
-        widths = self._widths()
-        start, stop = sum(widths[:first]), sum(widths[:last])
-        joint = _affine(
-            x,
-            self.w_input[:, start:stop],
-            None if self.b_input is None else self.b_input[start:stop],
-        )  # (..., length, width)
+        weight, bias = self.w_input, self.b_input
+        if (first, last) != (0, 3):  # a slice costs time, most of all in the backward pass
+            widths = self._widths()
+            columns = slice(sum(widths[:first]), sum(widths[:last]))
+            weight, bias = weight[:, columns], None if bias is None else bias[columns]
         heads = [self.n_heads, self.n_kv_heads, self.n_kv_heads][first:last]
-        parts = joint.unflatten(-1, (sum(heads), self.d_head)).split(heads, -2)
+        joint = _affine(x, weight, bias)  # (..., length, width)
+        joint = joint.reshape(*joint.shape[:-1], sum(heads), self.d_head)
+        parts = joint.split(heads, -2)  # (..., length, heads, d_head) each
         return [part.transpose(-3, -2) for part in parts]  # (..., heads, length, d_head) each
 
     def _look_up(self, q, k, v, mask, causal, return_weights):
@@ -527,7 +530,9 @@ class MultiHeadAttention(nn.Module):
         bias = self.positions.bias(q, k.shape[-2])
         if bias is not None:
             errors.check_broadcast("positions.bias", bias.shape, (*q.shape[:-1], k.shape[-2]))
-        k, v = (_hide(x, _seen_by_kv_head(mask, self.n_kv_heads)) for x in (k, v))
+        if mask is not None:
+            seen = _seen_by_kv_head(mask, self.n_kv_heads)
+            k, v = _hide(k, seen), _hide(v, seen)
         if return_weights or self.positions.needs_weights:
             context, weights = _explicit(q, k, v, mask, causal, bias, dropout)
             added = self.positions.context(weights)
@@ -567,17 +572,13 @@ def _full_mask(mask, causal, query, scores):
 
 
 def _seen_by_any_head(mask):
-    """Return which keys some query of some head may see, ``(..., n)``, or None for all."""
-    if mask is None:
-        return None
+    """Return which keys some query of some head may see, ``(..., n)``."""
     seen = mask.any(-2) if mask.dim() > 1 else mask  # (..., heads, n)
     return seen.any(-2) if mask.dim() > 2 else seen  # (..., n)
 
 
 def _seen_by_kv_head(mask, n_kv_heads):
-    """Return which keys of each head some query may see, ``(..., n_kv_heads or 1, n)``, or None."""
-    if mask is None:
-        return None
+    """Return which keys of each head some query may see, ``(..., n_kv_heads or 1, n)``."""
     seen = mask.any(-2) if mask.dim() > 1 else mask  # (..., heads, n)
     if mask.dim() < 3 or seen.shape[-2] == 1 or seen.shape[-2] == n_kv_heads:
         return seen
@@ -586,7 +587,7 @@ def _seen_by_kv_head(mask, n_kv_heads):
 
 def _hide(x, seen):
     """Return rows with 0 where no query may see them."""
-    return x if seen is None else torch.where(seen[..., None], x, 0)
+    return torch.where(seen[..., None], x, 0)
 
 
 def _explicit(q, k, v, mask, causal, bias, dropout):
@@ -616,17 +617,19 @@ def _fused(q, k, v, mask, causal, bias, dropout):
             causal = False
     if mask is not None:
         mask = mask.expand(*mask.shape[:-2], m, n)  # (..., heads or 1, m, n), a view
-    lead = torch.broadcast_shapes(q.shape[:-3], k.shape[:-3], v.shape[:-3])
+    leads = [x.shape[:-3] for x in (q, k, v)]
     if mask is not None and mask.dim() > 3:
-        lead = torch.broadcast_shapes(lead, mask.shape[:-3])
-    if len(lead) != 1 or not q.shape[0] == k.shape[0] == v.shape[0] == lead[0]:
+        leads.append(mask.shape[:-3])
+    one_batch = len(leads[0]) == 1 and all(lead == leads[0] for lead in leads)
+    if not one_batch:
+        lead = broadcast_shape(*leads)
         q, k, v = (_one_batch_axis(x, lead) for x in (q, k, v))
         mask = mask if mask is None or mask.dim() < 4 else _one_batch_axis(mask, lead)
     grouped = q.shape[-3] != k.shape[-3]
     context = F.scaled_dot_product_attention(
         q, k, v, mask, dropout_p=dropout, is_causal=causal, enable_gqa=grouped
     )
-    return context.reshape(*lead, *context.shape[1:])  # (..., n_heads, m, d_head)
+    return context if one_batch else context.reshape(*lead, *context.shape[1:])
 
 
 def _one_batch_axis(x, lead):

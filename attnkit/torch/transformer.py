@@ -662,6 +662,10 @@ class DecoderCache(NamedTuple):
     own: KVCache
     memory: KVCache
 
+    def select(self, rows):
+        """Return a new cache with the given sequences of this one, as `KVCache.select` does."""
+        return DecoderCache(self.own.select(rows), self.memory.select(rows))
+
 
 class DecoderLayer(_Layer):
     """`decoder_layer` with parameters that are learned.

@@ -463,6 +463,20 @@ class TestCachedDecoder:
             ):
                 layer(tensor(1, B, 1, D_MODEL), memory[:, :4], cache=cache)
 
+    def test_selected_sequences_go_on(self):
+        """As beams do: after two steps sequence 2 goes on twice and 0 once."""
+        layer, rows = drawn_layer(DecoderLayer), torch.tensor([2, 2, 0])
+        x, memory = tensor(1, B, 4, D_MODEL), tensor(2, B, N, D_MODEL)
+        with torch.no_grad():
+            cache = layer.new_cache(B, 4, N)
+            layer(x[:, :2], memory, cache=cache)
+            chosen = cache.select(rows)
+            rest = tensor(3, 3, 2, D_MODEL)
+            output = layer(rest, memory[rows], cache=chosen)
+            whole = layer(torch.cat([x[rows, :2], rest], 1), memory[rows])
+        assert_close(output, whole[:, 2:], "layer")
+        assert (cache.own.length, chosen.own.length) == (2, 4)
+
     def test_encoder_layer_alone_as_a_language_model(self):
         layer, x = drawn_layer(EncoderLayer), tensor(1, B, N, D_MODEL)
         with torch.no_grad():
