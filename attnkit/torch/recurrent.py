@@ -763,8 +763,10 @@ def _look(scores, encoder_states, key_mask):
 
 def _beside(left, right):
     """Concatenate along the last axis, stretching batch axes of length one or none."""
-    batch = torch.broadcast_shapes(left.shape[:-1], right.shape[:-1])
-    return torch.cat([part.expand(*batch, part.shape[-1]) for part in (left, right)], dim=-1)
+    if left.shape[:-1] != right.shape[:-1]:
+        batch = torch.broadcast_shapes(left.shape[:-1], right.shape[:-1])
+        left, right = (part.expand(*batch, part.shape[-1]) for part in (left, right))
+    return torch.cat([left, right], dim=-1)
 
 
 def _real(name, tensor):

@@ -164,6 +164,15 @@ def test_the_fixed_decoder_sees_the_source_through_one_vector_only():
     assert fixed.shape == (B, H)  # as many numbers as the state, whatever the source
 
 
+def test_state_and_fixed_vector_both_reach_the_output():
+    model = translator({"attention": None})
+    states, summary = model.encoder(SOURCE)
+    carried = model.decoder.begin(summary)
+    feature, (state, _, fixed), _ = model.decoder.step(torch.zeros(B, E).double(), carried, states)
+    close(feature, torch.cat([state, fixed], dim=-1))
+    close(fixed, carried[-1])
+
+
 @each_kind
 def test_the_first_state_is_a_switch(kind):
     model = translator(kind)
