@@ -95,6 +95,8 @@ def as_input(name, tensor, parameter):
     TypeError
         When it is complex or no tensor.
     """
+    if isinstance(tensor, torch.Tensor) and tensor.dtype == parameter.dtype:
+        return tensor
     tensor = _float_tensor(name, tensor)
     return tensor.to(torch.promote_types(tensor.dtype, parameter.dtype))
 

@@ -24,7 +24,6 @@ from ._tensors import floating
 from .attention import _weighted_sum, scaled_dot_product_attention
 from .cache import KVCache
 from .masks import causal_mask, combine_masks
-from .positions import HeadPositions
 
 __all__ = ["MultiHeadAttention", "merge_heads", "multi_head_attention", "split_heads"]
 
@@ -253,7 +252,7 @@ class MultiHeadAttention(nn.Module):
         self.d_model, self.n_heads, self.n_kv_heads = check_heads(d_model, n_heads, n_kv_heads)
         self.d_head = self.d_model // self.n_heads
         self.dropout = check_probability("dropout", dropout)
-        self.positions = HeadPositions() if positions is None else positions
+        self.positions = positions
         d_input = self.d_model + 2 * self.n_kv_heads * self.d_head
         self.w_input = nn.Parameter(torch.empty(self.d_model, d_input))
         self.w_output = nn.Parameter(torch.empty(self.d_model, self.d_model))
@@ -354,7 +353,8 @@ class MultiHeadAttention(nn.Module):
                 k, v = self._project(key, 1, 3)
             else:
                 (k,), (v,) = self._project(key, 1, 2), self._project(value, 2, 3)
-        q, k = self.positions.turn(q, n - m), self.positions.turn(k, stored)
+        if self.positions is not None:
+            q, k = self.positions.turn(q, n - m), self.positions.turn(k, stored)
         if cache is not None:
             cache.append(k, v)
             k, v = cache.key, cache.value
@@ -384,7 +384,9 @@ class MultiHeadAttention(nn.Module):
             k, v = self._project(key, 1, 3)
         else:
             (k,), (v,) = self._project(key, 1, 2), self._project(value, 2, 3)
-        cache.append(self.positions.turn(k, cache.length), v)
+        if self.positions is not None:
+            k = self.positions.turn(k, cache.length)
+        cache.append(k, v)
 
     def read(self, query, cache, mask=None, *, return_weights=False):
         """Attend to what a cache holds and leave it as it is.
@@ -421,7 +423,8 @@ class MultiHeadAttention(nn.Module):
         lead = broadcast_shape(shape[:-2], cache.key.shape[:1])
         mask, causal = _full_mask(mask, False, query, (*lead, self.n_heads, m, n))
         (q,) = self._project(query, 0, 1)
-        q = self.positions.turn(q, n - m)
+        if self.positions is not None:
+            q = self.positions.turn(q, n - m)
         return self._look_up(q, cache.key, cache.value, mask, causal, return_weights)
 
     def new_cache(self, batch, capacity):
@@ -527,15 +530,16 @@ class MultiHeadAttention(nn.Module):
             dtype = torch.promote_types(torch.promote_types(q.dtype, k.dtype), v.dtype)
             q, k, v = q.to(dtype), k.to(dtype), v.to(dtype)
         dropout = self.dropout if self.training else 0.0
-        bias = self.positions.bias(q, k.shape[-2])
+        scheme = self.positions
+        bias = None if scheme is None else scheme.bias(q, k.shape[-2])
         if bias is not None:
             errors.check_broadcast("positions.bias", bias.shape, (*q.shape[:-1], k.shape[-2]))
         if mask is not None:
             seen = _seen_by_kv_head(mask, self.n_kv_heads)
             k, v = _hide(k, seen), _hide(v, seen)
-        if return_weights or self.positions.needs_weights:
+        if return_weights or (scheme is not None and scheme.needs_weights):
             context, weights = _explicit(q, k, v, mask, causal, bias, dropout)
-            added = self.positions.context(weights)
+            added = None if scheme is None else scheme.context(weights)
             context = context if added is None else context + added  # (..., n_heads, m, d_head)
         else:
             context = _fused(q, k, v, mask, causal, bias, dropout)  # (..., n_heads, m, d_head)
@@ -562,7 +566,8 @@ def _full_mask(mask, causal, query, scores):
 
     The kernel's own is aligned to the start, which is our alignment where m == n only.
     """
-    mask = as_heads_mask(mask, query.dim(), scores)
+    if mask is not None:
+        mask = as_heads_mask(mask, query.dim(), scores)
     m, n = scores[-2:]
     if not causal or (m == 1 and n > 0):  # one query, the last, sees every key
         return mask, False

@@ -720,6 +720,17 @@ class TestTransformerParts:
             x = model._embed(torch.arange(500)[None], "source", 0)
             assert x.norm(dim=-1).mean().item() == pytest.approx(length, rel=0.02)
 
+    def test_dropout_of_embeddings(self):
+        model = drawn_model(dropout=0.5)
+        with torch.no_grad():
+            whole, dropped = (
+                model._embed(SOURCE, "source", 0),
+                model.train()._embed(SOURCE, "source", 0),
+            )
+        kept = dropped != 0
+        assert 0.3 < kept.double().mean() < 0.7
+        assert_close(dropped[kept], 2 * whole[kept], "layer")
+
     def test_sinusoidal_positions_are_added(self):
         plain, placed = drawn_model(positions=None), drawn_model()
         difference = placed._embed(SOURCE, "source", 2) - plain._embed(SOURCE, "source", 2)
