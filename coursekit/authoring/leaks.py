@@ -6,9 +6,13 @@ functions whose source a page shows.
 """
 
 import ast
+import codecs
+import contextlib
+import gzip
 import html
 import json
 import re
+import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +22,9 @@ from coursekit.notebooks import grade_id, source_of
 
 __all__ = ["Leak", "find_leaks", "secrets"]
 
-TEXT = {".html", ".ipynb", ".js", ".json", ".md", ".py", ".toml", ".txt", ".xml", ""}
+MARKED_UP = {".html", ".htm", ".svg", ".xhtml", ".xml"}
+ESCAPED = re.compile(r"\\(.)")
+GZIP = b"\x1f\x8b"
 INCLUDED = re.compile(r"^[`:]{3,}\{library\}\s+(\S+)[ \t]+(.+)$", re.MULTILINE)
 RUN = 3  # lines of a solution, one after the other
 TELLING = 12  # characters from which on a hidden line is a secret wherever it stands
@@ -51,14 +57,15 @@ def find_leaks(root: Path, places: Iterable[Path]) -> list[Leak]:
     Parameters
     ----------
     places : iterable of Path
-        Text files, HTML and notebooks in them are read; places that do not exist are skipped.
+        Everything in them that is text is read, in archives too; places that do not exist are
+        skipped.
     """
     secret = secrets(root)
     leaks = []
     for place in places:
         files = sorted(place.rglob("*")) if place.is_dir() else [place]
         for path in files:
-            if path.is_file() and path.suffix in TEXT:
+            if path.is_file():
                 leaks += _leaks_in(path, secret)
     return leaks
 
@@ -134,28 +141,51 @@ def _runs(lines: list[str]) -> Iterator[tuple[str, ...]]:
 
 
 def _leaks_in(path: Path, secret: Secrets) -> Iterator[Leak]:
-    lines = _lines(_readable(path).splitlines())
-    present, whole = set(lines), "\n".join(lines)
+    lines = _lines(line for text in _texts(path) for line in _readable(text, path).splitlines())
+    present, whole, words = set(lines), "\n".join(lines), _words(lines)
     for line, source in secret.hidden.items():
         # Anywhere in a line, since a search index has no lines of its own; but a hidden ")" is no secret.
         if line in present or (len(line) >= TELLING and line in whole):
             yield Leak(path, f"a hidden test of {source}", (line,))
-    for run in _runs([line for line in lines if line not in secret.given]):
-        if run in secret.runs:
-            yield Leak(path, f"a solution of {secret.runs[run]}", run)
+    found = set(_runs([line for line in lines if line not in secret.given]))
+    # A page or a search index breaks the lines of a text anew; a line may be commented out.
+    found |= {run for run in secret.runs if _words(run) in words}
+    for run in secret.runs.keys() & found:
+        yield Leak(path, f"a solution of {secret.runs[run]}", run)
 
 
-def _readable(path: Path) -> str:
+def _words(lines: Iterable[str]) -> str:
+    """Return the words of some lines, wherever the lines end."""
+    return " ".join(word for line in lines for word in line.split() if word != "#")
+
+
+def _texts(path: Path) -> Iterator[str]:
+    """Yield what a file holds as text: nothing for a picture, each member of an archive."""
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            contents = [archive.read(member) for member in archive.infolist()]
+    else:
+        contents = [path.read_bytes()]
+    for content in contents:
+        if content.startswith(GZIP):
+            content = gzip.decompress(content)
+        if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            yield content.decode("utf-16", errors="replace")
+        elif b"\0" not in content:
+            yield content.decode("utf-8", errors="replace")
+
+
+def _readable(text: str, path: Path) -> str:
     """Return the text of a file as a person would see it."""
-    text = path.read_text(encoding="utf-8", errors="replace")
-    if path.suffix == ".html":
+    suffix = path.suffix.lower()
+    if suffix in MARKED_UP:
         return html.unescape(re.sub(r"<[^>]*>", "", text))
-    if path.suffix in {".ipynb", ".json"}:
-        try:
+    if text.startswith(("{", "[")):  # a notebook, under whatever name
+        with contextlib.suppress(ValueError):
             return "\n".join(_strings(json.loads(text)))
-        except json.JSONDecodeError:
-            return text
-    return text
+    # A search index holds texts as JavaScript writes them.
+    plain = ESCAPED.sub(lambda found: {"n": "\n", "t": " "}.get(found[1], found[1]), text)
+    return text if plain == text else f"{text}\n{plain}"
 
 
 def _strings(value: object) -> Iterator[str]:

@@ -1,7 +1,9 @@
 """The search for leaks: red on every planted one, silent on what learners are given anyway."""
 
+import gzip
 import html
 import json
+import zipfile
 
 import pytest
 
@@ -36,6 +38,12 @@ def as_notebook(lines):
         ("notebook.ipynb", as_notebook(SECRET)),
         ("download.py", "\n\n".join(SECRET)),
         ("indented.md", "\n".join("        " + line for line in SECRET)),
+        ("listing.rst", "\n".join(SECRET)),
+        ("PAGE.HTM", "<pre>" + "\n".join(SECRET) + "</pre>"),
+        ("commented.py", "\n".join(f"# {line}" for line in SECRET)),
+        ("one_line.html", f"<p>{' '.join(SECRET)}</p>"),
+        ("searchindex.js", f"Search.setIndex({json.dumps({'texts': [chr(10).join(SECRET)]})})"),
+        ("notebook.ipynb.txt", as_notebook(SECRET)),
         ("given_in_between.py", "\n".join([SECRET[0], "import numpy as np", *SECRET[1:]])),
     ],
 )  # fmt: skip
@@ -51,11 +59,28 @@ def test_three_lines_of_a_solution_are_found(built, name, text):
         ("notebook.ipynb", as_notebook([HIDDEN])),
         ("page.html", f"<p>{html.escape(HIDDEN)}</p>"),
         ("searchindex.js", f"Search.setIndex({{'a': ' and {HIDDEN} '}})"),
+        ("searchindex.js", f"Search.setIndex({json.dumps({'a': HIDDEN})})"),
     ],
 )
 def test_a_line_of_a_hidden_test_is_found(built, name, text):
     (leak,) = leaks_in(built, name, text)
     assert "a hidden test of 90_doubling, cell double-test" in str(leak)
+
+
+@pytest.mark.parametrize("name", ["download.zip", "download.gz", "wide.txt"])
+def test_a_file_that_is_packed_or_in_another_encoding_is_read(built, name):
+    text = "\n".join(SECRET)
+    place = built / "public"
+    place.mkdir()
+    if name.endswith("zip"):
+        with zipfile.ZipFile(place / name, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("inside.py", text)
+    else:
+        packed = gzip.compress(text.encode()) if name.endswith("gz") else text.encode("utf-16")
+        (place / name).write_bytes(packed)
+    (place / "picture.png").write_bytes(b"\x89PNG\0" + text.encode())
+    (leak,) = find_leaks(built, [place])
+    assert leak.path.name == name
 
 
 @pytest.mark.parametrize(
