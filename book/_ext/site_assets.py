@@ -165,11 +165,10 @@ def _write_start_page(app: Sphinx, output: Path) -> None:
         return
     target = app.builder.get_target_uri(first)
     title = app.config.html_title
-    icon = Path(app.config.html_favicon or "").name
     (output / "index.html").write_text(
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{title}</title>\n'
         f'<meta name="description" content="{title}: the start page.">\n'
-        f'<link rel="icon" href="_static/{icon}">\n'
+        '<link rel="icon" href="data:,">\n'  # no request for a page that is left at once
         f'<meta http-equiv="refresh" content="0; url={target}">\n'
         f'</head>\n<body><p><a href="{target}">{title}</a></p></body>\n</html>\n',
         encoding="utf-8",

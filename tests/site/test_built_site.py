@@ -66,7 +66,7 @@ def test_number_of_pages(site):
 def test_chapters_are_numbered_as_their_files_are(site):
     for name in site.chapters():
         number = int(Path(name).name[:2])
-        heading = parse(site.folder / f"{name}.html").h1.get_text()
+        heading = parse(site.folder / f"{name}.html").select_one(".bd-article h1").get_text()
         assert heading.startswith(f"{number}. "), name
 
 

@@ -146,6 +146,7 @@ def test_pages_that_left_the_book_leave_the_site(tiny_book):
     start = (html / "index.html").read_text()
     assert 'href="book/index.html"' in start
     assert '<html lang="en">' in start
+    assert '<link rel="icon" href="data:,">' in start
 
 
 def test_build_with_warnings_warns_again_next_time(tiny_book):
