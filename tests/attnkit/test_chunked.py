@@ -210,13 +210,14 @@ class TestNoInfluence:
         assert_close(dirty[..., :3, :], clean[..., :3, :], "output")
         assert_close(dirty, dense(NUMPY, (QUERY, key, value), causal=True), "output")
 
-    def test_hidden_by_mask_and_order_together(self):
+    @pytest.mark.parametrize("chunk", [2, 5])
+    def test_hidden_by_mask_and_order_together(self, chunk):
         """Torch: key 4 is masked for the last query and in the future of the others."""
         mask = np.ones((4, 5), bool)
         mask[3, 4] = False
         key, value = KEY.copy(), VALUE.copy()
         key[..., 4, :], value[..., 4, :] = np.nan, np.nan
-        dirty = chunked(TORCH, (QUERY, key, value), mask, causal=True, chunk=2)
+        dirty = chunked(TORCH, (QUERY, key, value), mask, causal=True, chunk=chunk)
         assert_close(dirty, dense(NUMPY, (QUERY, KEY, VALUE), mask, causal=True), "output")
 
     @pytest.mark.parametrize("bad", [np.nan, np.inf])
