@@ -357,6 +357,19 @@ class TestModule:
         module(x, return_weights=True)
         assert len(calls) == 2
 
+    @pytest.mark.parametrize("lead", [(), (2,), (2, 3)])
+    def test_the_kernel_gets_four_axes(self, lead, monkeypatch):
+        """With more or fewer it would fall back to a slow path that gives the same numbers."""
+        shapes = []
+        kernel = nn.functional.scaled_dot_product_attention
+        monkeypatch.setattr(
+            nn.functional,
+            "scaled_dot_product_attention",
+            lambda q, *a, **k: shapes.append(tuple(q.shape)) or kernel(q, *a, **k),
+        )
+        drawn_module()(tensor(1, *lead, M, D_MODEL))
+        assert shapes == [(math.prod(lead), HEADS, M, D_MODEL // HEADS)]
+
     def test_one_query_needs_no_causal_mask(self, monkeypatch):
         """The last token sees all: a step of generation makes no mask."""
         masks = []
