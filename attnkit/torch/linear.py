@@ -207,8 +207,6 @@ class _Causal(torch.autograd.Function):
             if ctx.feature_map is not None:
                 of_q *= _SLOPES[ctx.feature_map](q)
                 of_k *= _SLOPES[ctx.feature_map](k)
-            elif key_mask is not None:
-                of_k *= key_mask[:, rows]
             of_query[:, rows], of_key[:, rows] = of_q, of_k
         return of_query, of_key, of_value, None, None, None
 
