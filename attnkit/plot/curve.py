@@ -11,6 +11,7 @@ from .labels import Legend, visible
 
 _NAME_LIMIT = 40
 _MARKED = 40  # series of at most this many values carry a marker at each
+_WIDTH = 335  # of the axes, in CSS pixels
 _SCALES = ("linear", "log")
 
 
@@ -170,7 +171,7 @@ def _plain(number: float) -> str:
 
 def _draw(x, series, dots, legend: Legend, names: Sequence[str], scales: Sequence[str]) -> Figure:
     """Return the figure of all series."""
-    figure = Figure(figsize=(335 * PIXEL, 225 * PIXEL), dpi=96)
+    figure = Figure(figsize=(_WIDTH * PIXEL, 225 * PIXEL), dpi=96)
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set(xscale=scales[0], yscale=scales[1])
     axes.set_xlabel(legend.tick(names[0], 60))
@@ -203,6 +204,8 @@ def _draw(x, series, dots, legend: Legend, names: Sequence[str], scales: Sequenc
     if scales[0] == "log" and 1 < len(x) <= 12:
         axes.set_xticks(x, [f"{value:g}" for value in x], fontsize=9 if len(x) < 9 else 7.8)
         axes.xaxis.set_minor_locator(NullLocator())
+    if scales[0] == "linear" and not dots and 1 < len(x) <= 12 and np.all(x == np.round(x)):
+        _mark_whole_numbers(axes, x)
     if len(handles) > 1:
         # Under the axes, so that nothing is covered and a phone needs no extra width.
         axes.legend(
@@ -214,3 +217,13 @@ def _draw(x, series, dots, legend: Legend, names: Sequence[str], scales: Sequenc
             handlelength=3.4,
         )
     return figure
+
+
+def _mark_whole_numbers(axes, x: np.ndarray) -> None:
+    """Put the ticks of a linear axis at the values of `x` themselves, if their names find room."""
+    ticks = np.unique(x)
+    names = [_plain(tick).replace("-", "−") for tick in ticks]
+    low, high = axes.get_xlim()
+    gap = np.diff(ticks).min(initial=high - low) / (high - low) * _WIDTH
+    if gap >= 8 * max(map(len, names)) + 6:  # a digit is less than 8 pixels wide
+        axes.set_xticks(ticks, names)

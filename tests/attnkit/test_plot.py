@@ -200,6 +200,26 @@ def test_no_formula_is_written_on_a_logarithmic_axis(monkeypatch):
     assert not any("formula" in text or "mathdefault" in text for text in drawn)
 
 
+def numbers_under(monkeypatch, x):
+    """Return the numbers at the horizontal axis; those at the other one are below 1 here."""
+    y = {"y": np.linspace(0.1, 0.9, len(x))}
+    drawn = drawn_texts(monkeypatch, lambda: curves(x, y, x_label="n", y_label="share"))
+    numbers = {float(text) for text in drawn if re.fullmatch(r"[\d.]+", text)}
+    return {number for number in numbers if number >= 1}
+
+
+@pytest.mark.parametrize("x", [[1, 2, 3], [24, 48, 96], [3, 1, 2], [100, 200, 300, 400, 500]])
+def test_few_whole_numbers_are_marked_themselves(monkeypatch, x):
+    assert numbers_under(monkeypatch, x) == set(x)
+
+
+@pytest.mark.parametrize("x", [[1, 2, 3, 500], [1.5, 2.5, 3.5], list(range(1, 42))])
+def test_other_numbers_get_ticks_that_do_not_crowd(monkeypatch, x):
+    numbers = numbers_under(monkeypatch, x)
+    assert 2 <= len(numbers) <= 10
+    assert numbers != set(x)
+
+
 def test_a_wide_figure_scrolls_and_can_be_reached_by_keyboard():
     narrow, wide = (Page(heat_map(softmax_rows(2, n), "ab", range(n)).html) for n in (3, 40))
     assert not any("tabindex" in attributes for _, attributes in narrow.tags)
