@@ -1,7 +1,5 @@
 """The reference: every mechanism as its formula, in plain NumPy, for any leading axes."""
 
-# ruff: noqa: F403 (each module says in __all__ what is public)
-
 from .attention import *
 from .cache import *
 from .chunked import *

@@ -1,7 +1,5 @@
 """The same names as in `attnkit.numpy`, in PyTorch: differentiable, on any device."""
 
-# ruff: noqa: F403 (each module says in __all__ what is public)
-
 from .attention import *
 from .cache import *
 from .chunked import *

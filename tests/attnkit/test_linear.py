@@ -240,7 +240,11 @@ class TestNoInfluence:
 
 
 class TestGradients:
-    @pytest.mark.parametrize("feature_map", ["elu", "exp", "relu", both_signs], ids=lambda name: getattr(name, "__name__", name))
+    @pytest.mark.parametrize(
+        "feature_map",
+        ["elu", "exp", "relu", both_signs],
+        ids=lambda name: getattr(name, "__name__", name),
+    )
     @pytest.mark.parametrize("causal", [False, True])
     @pytest.mark.parametrize(("m", "n"), [(5, 5), (3, 6), (6, 3)])
     @pytest.mark.parametrize("masked", [False, True])
