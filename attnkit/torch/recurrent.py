@@ -11,7 +11,6 @@ import math
 
 import torch
 from torch import nn
-from torch.nn.functional import linear
 
 from attnkit import step_errors
 from attnkit.errors import check_choice
@@ -156,13 +155,14 @@ def gru_step(x, state, parameters):
     >>> gru_step(torch.tensor([1.0, 2.0, 3.0]), torch.tensor([4.0, -8.0]), zeros)
     tensor([ 2., -4.])
     """
-    h = state.shape[-1]
-    from_input = linear(x, parameters["w_input"].T, parameters["b_input"])  # (..., 3h)
-    from_state = linear(state, parameters["w_state"].T, parameters["b_state"])  # (..., 3h)
-    gates = torch.sigmoid(from_input[..., : 2 * h] + from_state[..., : 2 * h])  # (..., 2h)
-    reset, update = gates.chunk(2, dim=-1)  # (..., h) each
-    candidate = torch.tanh(from_input[..., 2 * h :] + reset * from_state[..., 2 * h :])
-    return torch.lerp(candidate, state, update)  # (1 - update) * candidate + update * state
+    from_input = x @ parameters["w_input"] + parameters["b_input"]  # (..., 3h)
+    from_state = state @ parameters["w_state"] + parameters["b_state"]  # (..., 3h)
+    reset_in, update_in, candidate_in = torch.chunk(from_input, 3, dim=-1)  # (..., h) each
+    reset_old, update_old, candidate_old = torch.chunk(from_state, 3, dim=-1)
+    reset = torch.sigmoid(reset_in + reset_old)
+    update = torch.sigmoid(update_in + update_old)
+    candidate = torch.tanh(candidate_in + reset * candidate_old)
+    return (1 - update) * candidate + update * state
 
 
 @_step(step_errors.lstm_step)
@@ -620,10 +620,10 @@ class LuongDecoder(_Decoder):
             b_state=(3 * d_state,),
         )
         # Settings that trained more reliably than a plain draw: at first all positions are looked
-        # at alike, and context and state come through to the output at full strength.
+        # at alike, and more of context and state comes through to the output.
         with torch.no_grad():
             self.parameters_of_step["w_general"].zero_()
-            self.parameters_of_step["w_combine"].mul_(3)
+            self.parameters_of_step["w_combine"].mul_(2)
 
     def begin(self, summary):
         """What is carried from step to step: the state and the attentional vector."""

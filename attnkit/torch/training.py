@@ -234,7 +234,7 @@ def fit(
             return learning_rate(step)
         return one_cycle_schedule(step, n_steps, learning_rate)
 
-    optimiser = torch.optim.Adam(model.parameters(), lr=0.0, fused=True)
+    optimiser = torch.optim.Adam(model.parameters(), lr=0.0)
     history = History()
     with progress(n_steps, label) as advance:
         for step in range(1, n_steps + 1):
