@@ -1,0 +1,495 @@
+"""Checks of a single argument: its axes, its size, its kind; every other file here builds on them."""
+
+import operator
+
+__all__ = [
+    "BOOLEAN_BIAS",
+    "COMPLEX",
+    "NOT_BOOLEAN",
+    "NOT_LENGTHS",
+    "NO_INFINITY",
+    "NO_NUMBERS",
+    "NO_TENSOR",
+    "broadcast_shape",
+    "check_axes",
+    "check_axis",
+    "check_choice",
+    "check_even",
+    "check_leading",
+    "check_names",
+    "check_parameter",
+    "check_positive",
+    "check_probability",
+    "check_real",
+    "check_rows",
+    "check_size",
+    "keeps_last_axes",
+    "refuse_type",
+]
+
+NOT_BOOLEAN = (
+    "True means may attend. An additive mask (0 and -inf) goes into bias=, "
+    "a mask whose True means drop through from_drop_mask, a 0/1 mask through mask == 1"
+)
+BOOLEAN_BIAS = (
+    "a boolean belongs into mask=, which says who may attend; a bias is added to the scores"
+)
+COMPLEX = "scores are compared in size, which complex numbers cannot be; take their real part or their modulus first"
+NO_INFINITY = "only floats have the -inf that masks a score"
+NOT_LENGTHS = "a length counts keys (a boolean mask of real tokens has the lengths mask.sum(-1))"
+NO_TENSOR = (
+    "attnkit.torch takes tensors (torch.as_tensor makes one); attnkit.numpy takes arrays and lists"
+)
+NO_NUMBERS = "lists must be rectangular and hold numbers only"
+
+
+def broadcast_shape(*shapes):
+    """Return the shape that the given shapes broadcast to, or None where they do not.
+
+    Parameters
+    ----------
+    *shapes : tuple of int
+        Any number of shapes.
+
+    Returns
+    -------
+    tuple of int or None
+        The common shape; None when two axes differ and neither is 1.
+
+    Examples
+    --------
+    >>> broadcast_shape((4, 1, 5), (3, 1))
+    (4, 3, 5)
+    >>> broadcast_shape((4, 5), (3, 5)) is None
+    True
+    """
+    result = []
+    for axis in range(1, 1 + max(map(len, shapes), default=0)):
+        sizes = {shape[-axis] for shape in shapes if len(shape) >= axis} - {1}
+        if len(sizes) > 1:
+            return None
+        result.append(sizes.pop() if sizes else 1)
+    return tuple(reversed(result))
+
+
+def check_axes(name, shape, expected):
+    """Refuse a shape with fewer axes than `expected` names, or more where it has no ``...``.
+
+    Parameters
+    ----------
+    name : str
+        The argument, as the caller wrote it.
+    shape : tuple of int
+        What came.
+    expected : str
+        The shape in words, such as ``"(..., m, d_k)"`` (at least two axes) or ``"(d_q, d_k)"``
+        (exactly two).
+
+    Raises
+    ------
+    ValueError
+        When the number of axes does not fit.
+
+    Examples
+    --------
+    >>> check_axes("query", (3,), "(..., m, d_k)")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: query needs at least 2 axes, (..., m, d_k), but has shape (3,); ...
+    """
+    words = expected.strip("()").replace(" ", "").strip(",").split(",")
+    axes = len(words) - ("..." in words)
+    if "..." in words and len(shape) < axes:
+        hint = (
+            f"is an axis missing? One vector becomes one row with {name}[None, :]"
+            if axes == 2
+            else "is an axis missing?"
+        )
+        plural = "axis" if axes == 1 else "axes"
+        raise ValueError(
+            f"{name} needs at least {axes} {plural}, {expected}, but has shape {tuple(shape)}; {hint}"
+        )
+    if "..." not in words and len(shape) != axes:
+        raise ValueError(
+            f"{name} needs the shape {expected} but has shape {tuple(shape)}; parameters carry no batch axes"
+        )
+
+
+def check_leading(**shapes):
+    """Refuse arguments whose leading axes (batch, heads) do not broadcast.
+
+    Parameters
+    ----------
+    **shapes : tuple of int
+        The leading axes of each argument, by its name.
+
+    Raises
+    ------
+    ValueError
+        When the leading axes do not broadcast.
+
+    Examples
+    --------
+    >>> check_leading(query=(2, 3), key=(2, 4))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: the leading axes of query (2, 3) and key (2, 4) do not broadcast; ...
+    """
+    if broadcast_shape(*shapes.values()) is None:
+        listed = " and ".join(f"{name} {tuple(shape)}" for name, shape in shapes.items())
+        raise ValueError(
+            f"the leading axes of {listed} do not broadcast; "
+            "batch and heads must be equal or 1 (is an axis missing or in another place?)"
+        )
+
+
+def check_size(name, number, minimum=0):
+    """Return a whole number as an int, or refuse it.
+
+    Parameters
+    ----------
+    name : str
+        The argument.
+    number : int or integer scalar
+        What came.
+    minimum : int
+        The smallest number that has a meaning.
+
+    Returns
+    -------
+    int
+        The number.
+
+    Raises
+    ------
+    TypeError
+        When it is no whole number.
+    ValueError
+        When it is below `minimum`.
+
+    Examples
+    --------
+    >>> check_size("window", -1)
+    Traceback (most recent call last):
+    ValueError: window must be at least 0 but is -1
+    """
+    try:
+        whole = operator.index(number)
+    except TypeError:
+        raise TypeError(
+            f"{name} must be a whole number but is {number!r} of type {type(number).__name__}; is it a size in tokens?"
+        ) from None
+    if whole < minimum:
+        raise ValueError(f"{name} must be at least {minimum} but is {whole}")
+    return whole
+
+
+def check_axis(name, shape, axis):
+    """Refuse an axis that an array does not have.
+
+    Parameters
+    ----------
+    name : str
+        The array.
+    shape : tuple of int
+        Its shape.
+    axis : int
+        The axis that was asked for.
+
+    Raises
+    ------
+    TypeError
+        When `axis` is no whole number.
+    ValueError
+        When the array has no such axis.
+    """
+    axis = check_size("axis", axis, minimum=-(10**9))
+    if not -len(shape) <= axis < len(shape):
+        raise ValueError(
+            f"{name} has shape {tuple(shape)} and no axis {axis}; axes count from 0, or from the end with -1"
+        )
+
+
+def check_choice(name, choice, choices):
+    """Refuse a word that is not one of the choices.
+
+    Parameters
+    ----------
+    name : str
+        The argument.
+    choice : object
+        What came.
+    choices : tuple of str
+        What has a meaning.
+
+    Raises
+    ------
+    ValueError
+        When `choice` is none of them.
+
+    Examples
+    --------
+    >>> check_choice("align", "left", ("end", "start"))
+    Traceback (most recent call last):
+    ValueError: align must be 'end' or 'start' but is 'left'
+    """
+    if choice not in choices:
+        raise ValueError(f"{name} must be {' or '.join(map(repr, choices))} but is {choice!r}")
+
+
+def check_real(name, number):
+    """Refuse what is not a real number.
+
+    Parameters
+    ----------
+    name : str
+        The argument.
+    number : float or scalar of a back end
+        What came.
+
+    Raises
+    ------
+    TypeError
+        When it is complex, text, a list or the like.
+
+    Examples
+    --------
+    >>> check_real("scale", "sqrt")
+    Traceback (most recent call last):
+    TypeError: scale must be a real number but is 'sqrt' of type str
+    """
+    if (
+        isinstance(number, str | complex | list | tuple | dict)
+        or callable(number)
+        or number is None
+    ):
+        raise TypeError(
+            f"{name} must be a real number but is {number!r} of type {type(number).__name__}"
+        )
+
+
+def check_positive(name, number, reason):
+    """Refuse a number that is not above zero and finite.
+
+    Parameters
+    ----------
+    name : str
+        The argument.
+    number : float
+        What came.
+    reason : str
+        Why it must be above zero.
+
+    Raises
+    ------
+    TypeError
+        When it is not a real number.
+    ValueError
+        When it is zero, negative, infinite or NaN.
+
+    Examples
+    --------
+    >>> check_positive("window", 0, "the bell curve has the width window / 2")
+    Traceback (most recent call last):
+    ValueError: window must be above 0 and finite but is 0; the bell curve has the width window / 2
+    """
+    check_real(name, number)
+    if not 0 < number < float("inf"):
+        raise ValueError(f"{name} must be above 0 and finite but is {number}; {reason}")
+
+
+def refuse_type(name, kind, expected, cause):
+    """Raise the TypeError for an argument of the wrong kind.
+
+    Parameters
+    ----------
+    name : str
+        The argument.
+    kind : object
+        What came, a type or dtype; shown as it prints.
+    expected : str
+        What was expected.
+    cause : str
+        The likely cause.
+
+    Raises
+    ------
+    TypeError
+        Always.
+
+    Examples
+    --------
+    >>> refuse_type("mask", "int64", "boolean", "a 0/1 mask becomes one with mask == 1")
+    Traceback (most recent call last):
+    TypeError: mask must be boolean but is int64; a 0/1 mask becomes one with mask == 1
+    """
+    raise TypeError(f"{name} must be {expected} but is {kind}; {cause}")
+
+
+def keeps_last_axes(shape, target, kept):
+    """Whether `shape` broadcasts against `target` and leaves its last axes as they are."""
+    result = broadcast_shape(shape, target)
+    kept = min(kept, len(target))
+    return result is not None and result[len(result) - kept :] == target[len(target) - kept :]
+
+
+def check_parameter(name, shape, **sizes):
+    """Refuse a parameter matrix of the wrong shape, and say so if it is merely transposed."""
+    names, expected = f"({', '.join(sizes)})", tuple(sizes.values())
+    check_axes(name, shape, names)
+    if shape != expected:
+        transposed = shape == expected[::-1]
+        cause = (
+            "it is transposed (nn.Linear stores the transpose)"
+            if transposed
+            else "weights multiply from the right"
+        )
+        raise ValueError(
+            f"{name} has shape {tuple(shape)} but {names} is {expected} here; {cause}: x @ {name}"
+        )
+
+
+def check_even(name, size, reason):
+    """Refuse an odd width where numbers come in pairs.
+
+    Parameters
+    ----------
+    name : str
+        The argument.
+    size : int
+        Its width.
+    reason : str
+        What pairs them.
+
+    Raises
+    ------
+    ValueError
+        When the width is odd.
+
+    Examples
+    --------
+    >>> check_even("d_model", 7, "sine and cosine share a frequency")
+    Traceback (most recent call last):
+    ValueError: d_model must be even but is 7; sine and cosine share a frequency, so 6 or 8 would do
+    """
+    if size % 2:
+        raise ValueError(
+            f"{name} must be even but is {size}; {reason}, so {size - 1} or {size + 1} would do"
+        )
+
+
+def check_names(owner, given, needed, weight_prefix=None):
+    """Refuse a mapping of parameters that lacks a name, or holds one that nobody reads.
+
+    Parameters
+    ----------
+    owner : str
+        What the mapping is called.
+    given : iterable of str
+        The names that came.
+    needed : tuple of str
+        The names that must be there.
+    weight_prefix : str, optional
+        Names that begin with it have a bias, which may be there too, under ``b_`` and the rest.
+
+    Raises
+    ------
+    ValueError
+        When a name is missing or unknown.
+
+    Examples
+    --------
+    >>> check_names("parameters", ["w_querry"], ("w_query",), "w_")
+    Traceback (most recent call last):
+    ValueError: parameters lacks w_query; it needs w_query, and may hold b_query
+    """
+    optional = ()
+    if weight_prefix is not None:
+        optional = tuple(
+            "b_" + name.removeprefix(weight_prefix)
+            for name in needed
+            if name.startswith(weight_prefix)
+        )
+    told = f"it needs {', '.join(needed)}" + (
+        f", and may hold {', '.join(optional)}" if optional else ""
+    )
+    missing = [name for name in needed if name not in given]
+    if missing:
+        raise ValueError(f"{owner} lacks {', '.join(missing)}; {told}")
+    unknown = [name for name in given if name not in (*needed, *optional)]
+    if unknown:
+        raise ValueError(
+            f"{owner} holds {', '.join(map(str, unknown))}, which nobody reads; {told}"
+        )
+
+
+def check_rows(name, shape, words, width):
+    """Refuse a weight whose rows are not as many as what it multiplies is wide.
+
+    Parameters
+    ----------
+    name : str
+        The weight.
+    shape : tuple of int
+        Its shape ``(d_in, d_out)``; d_out is free.
+    words : str
+        What d_in is.
+    width : int
+        How large it is.
+
+    Raises
+    ------
+    ValueError
+        When the first axis is another.
+
+    Examples
+    --------
+    >>> check_rows("w_output", (9, 18), "n_heads * d_v", 18)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: w_output has shape (9, 18) but n_heads * d_v is 18; it seems to be transposed ...
+    """
+    check_axes(name, shape, "(d_in, d_out)")
+    if shape[0] != width:
+        transposed = shape[1] == width
+        cause = (
+            "it seems to be transposed (nn.Linear stores the transpose)"
+            if transposed
+            else "weights multiply from the right"
+        )
+        raise ValueError(
+            f"{name} has shape {tuple(shape)} but {words} is {width}; {cause}: x @ {name}"
+        )
+
+
+def check_probability(name, number):
+    """Return a probability below 1 as a float, or refuse it.
+
+    Parameters
+    ----------
+    name : str
+        The argument.
+    number : float
+        What came.
+
+    Returns
+    -------
+    float
+        The number.
+
+    Raises
+    ------
+    TypeError
+        When it is not a real number.
+    ValueError
+        When it is negative, 1 or more, or NaN.
+
+    Examples
+    --------
+    >>> check_probability("dropout", 1.0)
+    Traceback (most recent call last):
+    ValueError: dropout must be at least 0 and below 1 but is 1.0; it is the share that is dropped
+    """
+    check_real(name, number)
+    if not 0 <= number < 1:
+        raise ValueError(
+            f"{name} must be at least 0 and below 1 but is {number}; it is the share that is dropped"
+        )
+    return float(number)
