@@ -6,6 +6,7 @@ them.
 """
 
 from .arguments import *
+from .decoding import *
 from .heads import *
 from .layers import *
 from .lookup import *

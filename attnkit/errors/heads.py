@@ -15,6 +15,7 @@ __all__ = [
     "NOT_PARAMETERS",
     "STORED",
     "check_bias",
+    "check_cache_index",
     "check_cache_rows",
     "check_heads",
     "check_layer_mask",
@@ -115,6 +116,40 @@ def check_cache_rows(key, value, stored, length):
         raise ValueError(
             f"the cache holds {length} of at most {capacity} rows and has no room for {key[2]} more; "
             "make it with the length of the whole sequence, prompt included"
+        )
+
+
+def check_cache_index(shape, lowest, highest, batch):
+    """Refuse an index of sequences that a cache does not hold.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        The shape of the index, ``(new_batch,)``.
+    lowest, highest : int
+        The range of what it holds.
+    batch : int
+        The sequences in the cache.
+
+    Raises
+    ------
+    ValueError
+        When the index has not one axis or leaves the batch.
+
+    Examples
+    --------
+    >>> check_cache_index((3,), 0, 2, 2)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: index must lie between 0 and 1 but reaches from 0 to 2; the cache holds 2 sequences ...
+    """
+    if len(shape) != 1:
+        raise ValueError(
+            f"index must have the shape (new_batch,) but has shape {tuple(shape)}; one number is one sequence"
+        )
+    if lowest < 0 or highest >= batch:
+        raise ValueError(
+            f"index must lie between 0 and {batch - 1} but reaches from {lowest} to {highest}; "
+            f"the cache holds {batch} sequences (beams of a batch count on: sequence * beam_width + beam)"
         )
 
 

@@ -10,17 +10,22 @@ from .arguments import (
 )
 
 __all__ = [
+    "HARD_LIMIT",
     "check_additive",
     "check_attention",
     "check_broadcast",
     "check_dot",
     "check_general",
     "check_masks",
+    "check_per_key",
     "check_per_query",
+    "check_reward",
     "check_value",
     "refuse_lengths",
     "refuse_uniform",
 ]
+
+HARD_LIMIT = "towards 0 the weights become those of hard_attention, which takes no temperature"
 
 
 def check_dot(query, key, scale=None):
@@ -218,6 +223,74 @@ def check_per_query(name, shape, scores):
             f"{name} has shape {tuple(shape)} but scores of shape {tuple(scores)} have the queries {tuple(scores[:-1])}; "
             "one number for each query is needed"
         )
+
+
+def check_per_key(name, shape, scores):
+    """Refuse an array that does not hold one number for each key.
+
+    Parameters
+    ----------
+    name : str
+        The argument.
+    shape : tuple of int
+        Its shape, to broadcast against ``(..., n)``.
+    scores : tuple of int
+        The shape of the scores, ``(..., n)``; their leading axes may grow.
+
+    Raises
+    ------
+    ValueError
+        When the shapes do not fit.
+
+    Examples
+    --------
+    >>> check_per_key("uniform", (2, 1), (2, 5))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: uniform has shape (2, 1) but scores of shape (2, 5) have 5 keys; ...
+    """
+    if not shape or shape[-1] != scores[-1]:
+        raise ValueError(
+            f"{name} has shape {tuple(shape)} but scores of shape {tuple(scores)} have {scores[-1]} keys; "
+            "one number for each key is needed"
+        )
+    check_leading(**{name: shape[:-1], "scores": scores[:-1]})
+
+
+def check_reward(scores, reward, uniform=None, baseline=()):
+    """Refuse rewards that are not one for each key, and draws or a baseline that do not belong to them.
+
+    Parameters
+    ----------
+    scores, reward : tuple of int
+        Shapes ``(..., n)``.
+    uniform : tuple of int, optional
+        Shape ``(..., s)``, one number for each draw.
+    baseline : tuple of int
+        Shape ``(...)``.
+
+    Raises
+    ------
+    ValueError
+        When an axis is missing, the numbers of keys differ or leading axes do not broadcast.
+
+    Examples
+    --------
+    >>> check_reward((2, 5), (2, 4))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: reward has 4 entries but scores has 5 keys; every key needs one reward ...
+    """
+    check_axes("scores", scores, "(..., n)")
+    check_axes("reward", reward, "(..., n)")
+    if scores[-1] != reward[-1]:
+        raise ValueError(
+            f"reward has {reward[-1]} entries but scores has {scores[-1]} keys; every key needs one reward "
+            "(a reward for each draw is that of the key drawn)"
+        )
+    leading = {"scores": scores[:-1], "reward": reward[:-1]}
+    if uniform is not None:
+        check_axes("uniform", uniform, "(..., s)")
+        leading |= {"uniform": uniform[:-1], "baseline": baseline}
+    check_leading(**leading)
 
 
 def check_masks(shapes):

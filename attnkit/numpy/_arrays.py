@@ -74,10 +74,9 @@ def boolean_array(name, mask):
     return mask
 
 
-def as_uniform(uniform, scores):
-    """Return random numbers, one for each query of the shape `scores`, as a float array."""
+def as_uniform(uniform):
+    """Return random numbers as a float array, or raise the ValueError if they leave [0, 1]."""
     uniform = _float_array("uniform", uniform)
-    errors.check_per_query("uniform", uniform.shape, scores)
     if not np.all((uniform >= 0) & (uniform <= 1)):
         errors.refuse_uniform(uniform.min(), uniform.max())
     return uniform

@@ -1,22 +1,38 @@
-"""Attention itself: weights over keys, then a weighted sum of values; soft, hard and local."""
+"""Attention itself: weights over keys, then a weighted sum of values; soft, hard and local.
+
+A hard choice has no derivative; `reinforce_gradient`, `straight_through_attention` and
+`gumbel_weights` are three ways to learn in spite of it, `exact_reward_gradient` what they estimate.
+"""
 
 import numpy as np
 
 from ..errors import (
+    HARD_LIMIT,
     check_attention,
     check_axes,
     check_broadcast,
+    check_per_key,
     check_per_query,
     check_positive,
+    check_reward,
     check_value,
 )
-from ._arrays import as_mask, as_uniform, floating
+from ._arrays import _float_array, as_mask, as_uniform, floating
 from ._tiles import dense_tiles
 from .masks import causal_mask, combine_masks
 from .scores import scaled_dot_scores
-from .weights import masked_softmax
+from .weights import masked_softmax, softmax
 
-__all__ = ["attend", "hard_attention", "local_p_weights", "scaled_dot_product_attention"]
+__all__ = [
+    "attend",
+    "exact_reward_gradient",
+    "gumbel_weights",
+    "hard_attention",
+    "local_p_weights",
+    "reinforce_gradient",
+    "scaled_dot_product_attention",
+    "straight_through_attention",
+]
 
 
 @floating("scores", "value")
@@ -187,13 +203,232 @@ def hard_attention(scores, value, mask=None, *, uniform=None, return_weights=Fal
         return attend(scores, value, mask, return_weights=return_weights)
     soft = masked_softmax(scores, mask)  # (..., m, n)
     if uniform is None:
-        key = _best_key(scores, soft)  # (..., m)
+        taken = _best_key(scores, soft)  # (..., m, n)
     else:
-        key = _drawn_key(soft, as_uniform(uniform, soft.shape))  # (..., m)
-    one_hot = np.arange(soft.shape[-1]) == key[..., None]  # (..., m, n)
-    weights = np.where(np.isnan(soft), soft, one_hot & (soft > 0))  # an empty row stays empty
+        uniform = as_uniform(uniform)
+        check_per_query("uniform", uniform.shape, soft.shape)
+        taken = _drawn_keys(soft, uniform)  # (..., m, n)
+    weights = np.where(np.isnan(soft), soft, taken)  # (..., m, n)
     output = _weighted_sum(weights, value)  # (..., m, d_v)
     return (output, weights) if return_weights else output
+
+
+@floating("scores", "value")
+def straight_through_attention(
+    scores, value, mask=None, *, uniform=None, temperature=1.0, return_weights=False
+):
+    """Look up one value for each query, with the derivative of the soft weights.
+
+    Forward this is `hard_attention`. NumPy computes no derivatives; the twin in `attnkit.torch`
+    lets those of ``softmax(scores / temperature)`` through, as if nothing had been chosen.
+
+    Parameters
+    ----------
+    scores : array_like, shape (..., m, n)
+        How well each key answers each query; -inf counts as masked.
+    value : array_like, shape (..., n, d_v)
+        What is handed out.
+    mask : array_like of bool, optional
+        True means may attend; broadcasts against scores.
+    uniform : array_like, shape (..., m), optional
+        One number in [0, 1) for each query, as in `hard_attention`; the best key is taken without
+        them.
+    temperature : float
+        Above 0. It divides the scores on the way back only; the choice does not depend on it.
+    return_weights : bool
+        Return the weights too.
+
+    Returns
+    -------
+    output : numpy.ndarray, shape (..., m, d_v)
+        The values taken, in the wider float dtype; 0 where a query has nothing to attend to.
+    weights : numpy.ndarray, shape (..., m, n)
+        One 1 a row. Only with ``return_weights=True``.
+
+    Raises
+    ------
+    ValueError
+        When scores and value differ in the number of keys, shapes do not broadcast, uniform leaves
+        [0, 1], or temperature is not above 0.
+    TypeError
+        When mask is not boolean, or an argument is complex or holds no numbers.
+
+    References
+    ----------
+    Bengio, Léonard and Courville (2013), "Estimating or Propagating Gradients Through Stochastic
+    Neurons for Conditional Computation"; over softmax Jang, Gu and Poole (2017), "Categorical
+    Reparameterization with Gumbel-Softmax", section 2.2.
+
+    Examples
+    --------
+    >>> straight_through_attention([[0.0, 2.0, 1.0]], [[10.0], [20.0], [30.0]])
+    array([[20.]])
+    """
+    check_positive("temperature", temperature, HARD_LIMIT)
+    return hard_attention(scores, value, mask, uniform=uniform, return_weights=return_weights)
+
+
+@floating("scores")
+def gumbel_weights(scores, uniform, mask=None, *, temperature=1.0):
+    """Relax a random choice to weights that have a derivative: softmax of scores plus Gumbel noise.
+
+    With ``g = -log(-log(uniform))`` the highest of ``scores + g`` is key j with the probability
+    ``masked_softmax(scores)[j]``. The weights are the softmax of ``(scores + g) / temperature``:
+    nearly one 1 a row where the temperature is low, nearly equal where it is high.
+
+    Parameters
+    ----------
+    scores : array_like, shape (..., n)
+        How well each key answers; -inf counts as masked.
+    uniform : array_like, shape (..., n)
+        One number in [0, 1) for each key; the leading axes broadcast against those of scores. 0
+        and 1 are taken as the nearest numbers between them.
+    mask : array_like of bool, optional
+        True means may attend; broadcasts against scores.
+    temperature : float
+        Above 0.
+
+    Returns
+    -------
+    numpy.ndarray, shape (..., n)
+        The weights, in the dtype of scores; masked keys exactly 0, a row with nothing to attend to
+        all 0.
+
+    Raises
+    ------
+    ValueError
+        When uniform does not hold one number in [0, 1] for each key, shapes do not broadcast, or
+        temperature is not above 0.
+    TypeError
+        When mask is not boolean, or an argument is complex or holds no numbers.
+
+    References
+    ----------
+    Jang, Gu and Poole (2017), "Categorical Reparameterization with Gumbel-Softmax", section 2;
+    Maddison, Mnih and Teh (2017), "The Concrete Distribution: A Continuous Relaxation of Discrete
+    Random Variables", section 3.
+
+    Examples
+    --------
+    >>> gumbel_weights([0.0, 1.0, 5.0], [0.5, 0.5, 0.5], [True, True, False]).round(3)
+    array([0.269, 0.731, 0.   ])
+    """
+    check_axes("scores", scores.shape, "(..., n)")
+    check_positive("temperature", temperature, HARD_LIMIT)
+    uniform = as_uniform(uniform)
+    check_per_key("uniform", uniform.shape, scores.shape)
+    uniform = uniform.astype(np.result_type(uniform, scores), copy=False)
+    limits = np.finfo(uniform.dtype)
+    uniform = np.clip(uniform, limits.tiny, 1 - limits.epsneg)  # both logarithms stay finite
+    noise = -np.log(-np.log(uniform))  # (..., n)
+    noisy = scores + noise.astype(scores.dtype)  # (..., n)
+    return _softmax_at(temperature, noisy, as_mask(mask, noisy.shape))
+
+
+@floating("scores", "reward")
+def exact_reward_gradient(scores, reward, mask=None):
+    """Return how the expected reward of a random choice changes with each score, by enumeration.
+
+    One key is drawn by softmax, and key j pays ``reward[j]``. The expected reward is
+    ``sum(p * reward)`` with ``p = masked_softmax(scores, mask)``; its derivative is
+    ``p * (reward - sum(p * reward))``: a key gains score if it pays more than the mean.
+
+    Parameters
+    ----------
+    scores : array_like, shape (..., n)
+        How well each key answers; -inf counts as masked.
+    reward : array_like, shape (..., n)
+        What each key pays; the leading axes broadcast against those of scores. Masked keys have no
+        influence, even if theirs is NaN or infinite.
+    mask : array_like of bool, optional
+        True means may be drawn; broadcasts against scores.
+
+    Returns
+    -------
+    numpy.ndarray, shape (..., n)
+        The derivative, in the wider float dtype; 0 for masked keys and where there is no key to
+        draw.
+
+    Raises
+    ------
+    ValueError
+        When scores and reward differ in the number of keys, or shapes do not broadcast.
+    TypeError
+        When mask is not boolean, or an argument is complex or holds no numbers.
+
+    References
+    ----------
+    Williams (1992), "Simple Statistical Gradient-Following Algorithms for Connectionist
+    Reinforcement Learning", sections 3 and 4 (what the estimates of `reinforce_gradient` have as
+    their mean).
+
+    Examples
+    --------
+    >>> exact_reward_gradient([0.0, 0.0], [1.0, 3.0])
+    array([-0.5,  0.5])
+    """
+    check_reward(scores.shape, reward.shape)
+    weights = masked_softmax(scores, mask)  # (..., n)
+    reward = np.where(weights != 0, reward, 0)  # (..., n)
+    expected = np.sum(weights * reward, -1, keepdims=True)  # (..., 1)
+    return weights * (reward - expected)
+
+
+@floating("scores", "reward")
+def reinforce_gradient(scores, reward, uniform, mask=None, *, baseline=0.0):
+    """Estimate the gradient of an expected reward from draws: one score-function estimate each.
+
+    A draw of key j gives ``(reward[j] - baseline) * (one_hot(j) - p)`` with
+    ``p = masked_softmax(scores, mask)``. The mean over many draws is `exact_reward_gradient`,
+    whatever the baseline; how far single estimates lie apart depends on it.
+
+    Parameters
+    ----------
+    scores : array_like, shape (..., n)
+        How well each key answers; -inf counts as masked.
+    reward : array_like, shape (..., n)
+        What each key pays; only that of the key drawn is looked at.
+    uniform : array_like, shape (..., s)
+        One number in [0, 1) for each draw, made a key as in `hard_attention`: the first at which
+        the sum of the weights so far exceeds it.
+    mask : array_like of bool, optional
+        True means may be drawn; broadcasts against scores.
+    baseline : float or array_like, shape (...)
+        Subtracted from the reward. It must not depend on the draw, or the mean changes.
+
+    Returns
+    -------
+    numpy.ndarray, shape (..., s, n)
+        The estimates, in the wider float dtype of scores and reward; 0 for masked keys and where
+        there is no key to draw. The leading axes of all arguments broadcast.
+
+    Raises
+    ------
+    ValueError
+        When scores and reward differ in the number of keys, leading axes do not broadcast, or
+        uniform leaves [0, 1].
+    TypeError
+        When mask is not boolean, or an argument is complex or holds no numbers.
+
+    References
+    ----------
+    Williams (1992), "Simple Statistical Gradient-Following Algorithms for Connectionist
+    Reinforcement Learning", section 4; for attention Xu et al. (2015), "Show, Attend and Tell:
+    Neural Image Caption Generation with Visual Attention", section 4.1.
+
+    Examples
+    --------
+    >>> reinforce_gradient([0.0, 0.0], [1.0, 3.0], [0.25, 0.75])
+    array([[ 0.5, -0.5],
+           [-1.5,  1.5]])
+    """
+    uniform, baseline = as_uniform(uniform), _float_array("baseline", baseline)
+    check_reward(scores.shape, reward.shape, uniform=uniform.shape, baseline=baseline.shape)
+    weights = masked_softmax(scores, mask)[..., None, :]  # (..., 1, n)
+    drawn = _drawn_keys(weights, uniform)  # (..., s, n)
+    paid = np.sum(np.where(drawn, reward[..., None, :], 0), -1)  # (..., s)
+    advantage = paid - baseline[..., None].astype(scores.dtype)  # (..., s)
+    return advantage[..., None] * (drawn - weights)
 
 
 @floating("scores", "centre")
@@ -247,16 +482,28 @@ def local_p_weights(scores, centre, window, *, mask=None):
 
 
 def _best_key(scores, soft):
-    """Return the first key with the highest score among those that have weight."""
-    return np.argmax(np.where(soft > 0, scores, -np.inf), -1)  # (..., m)
+    """Return, one-hot, the first key with the highest score among those that have weight."""
+    key = np.argmax(np.where(soft > 0, scores, -np.inf), -1)  # (..., m)
+    return (np.arange(soft.shape[-1]) == key[..., None]) & (soft > 0)  # (..., m, n)
 
 
-def _drawn_key(soft, uniform):
-    """Return the first key at which the weights so far exceed the uniform number."""
-    so_far = np.cumsum(soft, -1)  # (..., m, n)
-    exceeds = so_far > uniform[..., None]  # (..., m, n)
-    is_last = so_far == so_far[..., -1:]  # where rounding leaves the sum below 1
-    return np.argmax(exceeds | is_last, -1)  # (..., m)
+def _drawn_keys(soft, uniform):
+    """Return, one-hot, the first key at which the weights so far exceed the uniform number."""
+    seen = soft > 0  # (..., m, n): no number draws a key without weight
+    exceeds = np.cumsum(soft, -1) > uniform[..., None]  # (..., m, n)
+    count = np.cumsum(seen, -1)  # (..., m, n)
+    is_last = count == count[..., -1:]  # where rounding leaves the sum below the number
+    enough = seen & (exceeds | is_last)  # (..., m, n)
+    return enough & (np.cumsum(enough, -1) == 1)
+
+
+def _softmax_at(temperature, scores, mask):
+    """Return the softmax of ``scores / temperature``, shifted first so that no quotient overflows."""
+    if mask is not None:
+        scores = np.where(mask, scores, -np.inf)  # (..., n)
+    scores = np.minimum(scores, np.finfo(scores.dtype).max)  # as softmax does
+    below = scores - np.max(scores, -1, keepdims=True, initial=-np.inf)  # (..., n), none above 0
+    return softmax(np.where(scores == -np.inf, scores, below / temperature))
 
 
 def _weighted_sum(weights, value):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .. import errors
-from ..errors import check_cache_rows, check_size
+from ..errors import check_cache_index, check_cache_rows, check_size
 from ._arrays import _float_array
 
 __all__ = ["KVCache"]
@@ -103,20 +103,78 @@ class KVCache:
         """Forget what is stored and keep the room."""
         self._length = 0
 
-    def select(self, rows):
+    def select(self, index):
         """Return a new cache with the given sequences of this one, in this order.
 
         Parameters
         ----------
-        rows : array_like of int, shape (new_batch,)
+        index : array_like of int, shape (new_batch,)
             Sequences; one may come several times, as when a beam branches.
 
         Returns
         -------
         KVCache
             Of the same capacity; this one stays as it is.
+
+        Raises
+        ------
+        ValueError
+            When the index has not one axis or names a sequence that is not there.
+        TypeError
+            When it does not hold whole numbers.
         """
+        index = self._checked(index)
         chosen = KVCache(0, *self._key.shape[1:], dtype=self._key.dtype)
-        chosen._key, chosen._value = self._key[rows], self._value[rows]
+        chosen._key, chosen._value = self._room(index), self._room(index)
         chosen._length = self._length
+        chosen.key[...], chosen.value[...] = self.key[index], self.value[index]
         return chosen
+
+    def reorder(self, index):
+        """Keep the given sequences, in this order, as `beam_search` asks for after every step.
+
+        Only the rows stored are moved. With as many sequences as before they are written into the
+        same room, and views taken earlier show the new order; with more or fewer the cache takes
+        a new room.
+
+        Parameters
+        ----------
+        index : array_like of int, shape (new_batch,)
+            For each new sequence the one that it continues; one may come several times.
+
+        Raises
+        ------
+        ValueError
+            When the index has not one axis or names a sequence that is not there; the cache is
+            then left as it was.
+        TypeError
+            When it does not hold whole numbers.
+
+        Examples
+        --------
+        >>> cache = KVCache(2, 1, capacity=8, d_head=1)
+        >>> cache.append([[[[3.0]]], [[[4.0]]]], [[[[5.0]]], [[[6.0]]]])
+        >>> cache.reorder([1, 1, 0])
+        >>> cache.key.ravel(), cache.value.ravel()
+        (array([4., 4., 3.]), array([6., 6., 5.]))
+        """
+        index = self._checked(index)
+        key, value = self.key[index], self.value[index]  # copies
+        if len(index) != len(self._key):
+            self._key, self._value = self._room(index), self._room(index)
+        self.key[...], self.value[...] = key, value
+
+    def _checked(self, index):
+        """Return an index of sequences, or raise the error that explains it."""
+        index = np.asarray(index)
+        if index.size == 0:
+            index = index.astype(np.int64)
+        if index.dtype.kind not in "iu":
+            errors.refuse_type("index", index.dtype, "integers", errors.NOT_ROWS)
+        lowest, highest = index.min(initial=0), index.max(initial=-1)
+        check_cache_index(index.shape, lowest, highest, len(self._key))
+        return index
+
+    def _room(self, index):
+        """Return empty room for as many sequences as the index has."""
+        return np.zeros((len(index), *self._key.shape[1:]), self._key.dtype)

@@ -74,10 +74,9 @@ def boolean_tensor(name, mask):
     return mask
 
 
-def as_uniform(uniform, scores):
-    """Return random numbers, one for each query of the shape `scores`, as a float tensor."""
+def as_uniform(uniform):
+    """Return random numbers as a float tensor, or raise the ValueError if they leave [0, 1]."""
     uniform = _float_tensor("uniform", uniform)
-    errors.check_per_query("uniform", uniform.shape, scores)
     if not torch.all((uniform >= 0) & (uniform <= 1)):
         errors.refuse_uniform(uniform.min().item(), uniform.max().item())
     return uniform

@@ -3,7 +3,7 @@
 import torch
 
 from .. import errors
-from ..errors import check_cache_rows, check_size
+from ..errors import check_cache_index, check_cache_rows, check_size
 from ._tensors import _float_tensor
 
 __all__ = ["KVCache"]
@@ -108,20 +108,81 @@ class KVCache:
         """Forget what is stored and keep the room."""
         self._length = 0
 
-    def select(self, rows):
+    def select(self, index):
         """Return a new cache with the given sequences of this one, in this order.
 
         Parameters
         ----------
-        rows : torch.Tensor of int, shape (new_batch,)
+        index : torch.Tensor of int, shape (new_batch,)
             Sequences; one may come several times, as when a beam branches.
 
         Returns
         -------
         KVCache
             Of the same capacity; this one stays as it is.
+
+        Raises
+        ------
+        ValueError
+            When the index has not one axis or names a sequence that is not there.
+        TypeError
+            When it does not hold whole numbers.
         """
-        chosen = KVCache(0, *self._key.shape[1:], dtype=self._key.dtype)  # on any device, then
-        chosen._key, chosen._value = self._key[rows], self._value[rows]
+        index = self._checked(index)
+        chosen = KVCache(0, *self._key.shape[1:], dtype=self._key.dtype)
+        chosen._key, chosen._value = self._room(index), self._room(index)
         chosen._length = self._length
+        chosen.key[...], chosen.value[...] = self.key[index], self.value[index]
         return chosen
+
+    def reorder(self, index):
+        """Keep the given sequences, in this order, as `beam_search` asks for after every step.
+
+        Only the rows stored are moved. With as many sequences as before they are written into the
+        same room, and views taken earlier show the new order; with more or fewer the cache takes
+        a new room.
+
+        Parameters
+        ----------
+        index : torch.Tensor of int, shape (new_batch,)
+            For each new sequence the one that it continues; one may come several times.
+
+        Raises
+        ------
+        ValueError
+            When the index has not one axis or names a sequence that is not there; the cache is
+            then left as it was.
+        TypeError
+            When it does not hold whole numbers.
+
+        Examples
+        --------
+        >>> cache = KVCache(2, 1, capacity=8, d_head=1)
+        >>> key = torch.tensor([3.0, 4.0]).reshape(2, 1, 1, 1)
+        >>> cache.append(key, 10 * key)
+        >>> cache.reorder(torch.tensor([1, 1, 0]))
+        >>> cache.key.flatten(), cache.value.flatten()
+        (tensor([4., 4., 3.]), tensor([40., 40., 30.]))
+        """
+        index = self._checked(index)
+        key, value = self.key[index], self.value[index]  # copies
+        if len(index) != len(self._key):
+            self._key, self._value = self._room(index), self._room(index)
+        self.key[...], self.value[...] = key, value
+
+    def _checked(self, index):
+        """Return an index of sequences, or raise the error that explains it."""
+        index = torch.as_tensor(index, device=self._key.device)
+        if index.numel() == 0:
+            index = index.long()
+        if index.is_floating_point() or index.is_complex() or index.dtype == torch.bool:
+            errors.refuse_type("index", index.dtype, "integers", errors.NOT_ROWS)
+        lowest, highest = (
+            (0, -1) if index.numel() == 0 else (index.min().item(), index.max().item())
+        )
+        check_cache_index(index.shape, lowest, highest, len(self._key))
+        return index
+
+    def _room(self, index):
+        """Return empty room for as many sequences as the index has."""
+        return self._key.new_zeros((len(index), *self._key.shape[1:]))

@@ -666,6 +666,11 @@ class DecoderCache(NamedTuple):
         """Return a new cache with the given sequences of this one, as `KVCache.select` does."""
         return DecoderCache(self.own.select(rows), self.memory.select(rows))
 
+    def reorder(self, index):
+        """Keep the given sequences, in this order, as `KVCache.reorder` does."""
+        self.own.reorder(index)
+        self.memory.reorder(index)
+
 
 class DecoderLayer(_Layer):
     """`decoder_layer` with parameters that are learned.
