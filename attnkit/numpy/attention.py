@@ -305,7 +305,7 @@ def gumbel_weights(scores, uniform, mask=None, *, temperature=1.0):
     References
     ----------
     Jang, Gu and Poole (2017), "Categorical Reparameterization with Gumbel-Softmax", section 2;
-    Maddison, Mnih and Teh (2017), "The Concrete Distribution: A Continuous Relaxation of Discrete
+    Maddison et al. (2017), "The Concrete Distribution: A Continuous Relaxation of Discrete
     Random Variables", section 3.
 
     Examples

@@ -27,7 +27,12 @@ class Call:
     @property
     def returns_weights(self):
         """Whether the function can return its weights beside the output."""
-        return self.name in ("attend", "scaled_dot_product_attention", "hard_attention")
+        return self.name in (
+            "attend",
+            "scaled_dot_product_attention",
+            "hard_attention",
+            "straight_through_attention",
+        )
 
     def run(self, backend, floats=None, dtype="float64", **replaced):
         """Call the function on a back end with these or the typical numbers."""
@@ -50,6 +55,8 @@ QUERY, KEY, VALUE = normal(1, *LEAD, M, D_K), normal(2, *LEAD, N, D_K), normal(3
 SCORES = normal(4, *LEAD, M, N)
 MASK = random_mask(5, *LEAD, M, N)
 UNIFORM = np.random.default_rng(6).random((*LEAD, M))
+REWARD, DRAWS = normal(9, *LEAD, M, N), np.random.default_rng(10).random((*LEAD, M, 7))
+OF_KEYS = np.random.default_rng(11).random((*LEAD, M, N))
 WEIGHTS = np.exp(SCORES) / np.exp(SCORES).sum(-1, keepdims=True)
 
 CALLS = (
@@ -92,5 +99,33 @@ CALLS = (
         2,
         {"window": 1.5},
         operation="weights",
+    ),
+    Call(
+        "straight_through_attention",
+        {"scores": SCORES, "value": VALUE},
+        2,
+        {"mask": MASK, "uniform": UNIFORM, "temperature": 0.7},
+    ),
+    Call("gumbel_weights", {"scores": SCORES}, 1, {"uniform": OF_KEYS}, operation="weights"),
+    Call(
+        "gumbel_weights",
+        {"scores": SCORES},
+        1,
+        {"mask": MASK, "uniform": OF_KEYS, "temperature": 0.5},
+        operation="weights",
+    ),
+    Call(
+        "exact_reward_gradient",
+        {"scores": SCORES, "reward": REWARD},
+        2,
+        {"mask": MASK},
+        operation="gradient",
+    ),
+    Call(
+        "reinforce_gradient",
+        {"scores": SCORES, "reward": REWARD},
+        2,
+        {"mask": MASK, "uniform": DRAWS, "baseline": REWARD.mean(-1)},
+        operation="gradient",
     ),
 )

@@ -341,3 +341,246 @@ def feed_forward(x, parameters, activation):
             else:
                 hidden[row, unit] = number * (1 + math.erf(number / math.sqrt(2))) / 2
     return affine(hidden, parameters["w_output"], parameters.get("b_output"))
+
+
+def encoder_layer(x, parameters, n_heads, *, norm, activation, eps):
+    for name in ("attention", "feed_forward"):
+        entering = layer_norm(x, **parameters[f"{name}_norm"], eps=eps) if norm == "pre" else x
+        if name == "attention":
+            result = multi_head_attention(
+                *[entering] * 3, None, None, parameters[name], n_heads, n_heads
+            )
+        else:
+            result = feed_forward(entering, parameters[name], activation)
+        x = x + result
+        x = layer_norm(x, **parameters[f"{name}_norm"], eps=eps) if norm == "post" else x
+    return x
+
+
+def patchify(image, height, width):
+    channels, tall, wide = image.shape
+    rows, columns = tall // height, wide // width
+    patches = np.zeros((rows * columns, channels * height * width))
+    for row in range(rows):
+        for column in range(columns):
+            for c in range(channels):
+                for y in range(height):
+                    for x in range(width):
+                        pixel = image[c, row * height + y, column * width + x]
+                        patches[row * columns + column, (c * height + y) * width + x] = pixel
+    return patches
+
+
+def convolution(image, weight, bias=None, *, kernel, stride, padding):
+    """Pairs of height and width; what lies outside the image is 0."""
+    channels, tall, wide = image.shape
+    rows = (tall + 2 * padding[0] - kernel[0]) // stride[0] + 1
+    columns = (wide + 2 * padding[1] - kernel[1]) // stride[1] + 1
+    maps = np.zeros((weight.shape[1], rows, columns))
+    for unit in range(weight.shape[1]):
+        for row in range(rows):
+            for column in range(columns):
+                total = 0.0 if bias is None else bias[unit]
+                for c in range(channels):
+                    for y in range(kernel[0]):
+                        for x in range(kernel[1]):
+                            top = row * stride[0] + y - padding[0]
+                            left = column * stride[1] + x - padding[1]
+                            if 0 <= top < tall and 0 <= left < wide:
+                                number = (c * kernel[0] + y) * kernel[1] + x
+                                total += image[c, top, left] * weight[number, unit]
+                maps[unit, row, column] = total
+    return maps
+
+
+def pixels(maps):
+    """Return the channels of each place, row by row."""
+    channels, tall, wide = maps.shape
+    places = np.zeros((tall * wide, channels))
+    for y in range(tall):
+        for x in range(wide):
+            for c in range(channels):
+                places[y * wide + x, c] = maps[c, y, x]
+    return places
+
+
+def maps_of(places, tall, wide):
+    """Return the feature maps of places row by row: the way back from `pixels`."""
+    maps = np.zeros((places.shape[1], tall, wide))
+    for y in range(tall):
+        for x in range(wide):
+            for c in range(places.shape[1]):
+                maps[c, y, x] = places[y * wide + x, c]
+    return maps
+
+
+def convolution_layer(image, parameters, *, eps):
+    maps = convolution(
+        image,
+        parameters["w_convolution"],
+        parameters.get("b_convolution"),
+        kernel=(3, 3),
+        stride=(2, 2),
+        padding=(1, 1),
+    )
+    places = layer_norm(pixels(maps), **parameters["norm"], eps=eps)
+    for place in range(len(places)):
+        for c in range(places.shape[1]):
+            if places[place, c] < 0:
+                places[place, c] = 0.0
+    return maps_of(places, *maps.shape[1:])
+
+
+def vision_transformer(image, parameters, patch, n_heads, *, norm, activation, eps):
+    """`patch` is the height and width of a patch of the whole image."""
+    for layer in parameters.get("convolutions", []):
+        image = convolution_layer(image, layer, eps=eps)
+        patch = (patch[0] // 2, patch[1] // 2)
+    x = affine(patchify(image, *patch), parameters["w_patch"], parameters.get("b_patch"))
+    if "class_token" in parameters:
+        x = np.array([parameters["class_token"], *x])
+    for row in range(len(x)):
+        for column in range(x.shape[1]):
+            x[row, column] += parameters["positions"][row, column]
+    for layer in parameters["layers"]:
+        x = encoder_layer(x, layer, n_heads, norm=norm, activation=activation, eps=eps)
+    if norm == "pre":
+        x = layer_norm(x, **parameters["output_norm"], eps=eps)
+    answer = x[:1] if "class_token" in parameters else sum(x)[None] / len(x)
+    if "w_pool" in parameters:
+        answer = affine(answer, parameters["w_pool"], parameters.get("b_pool"))
+        answer = np.array([[math.tanh(number) for number in answer[0]]])
+    if "w_head" in parameters:
+        answer = affine(answer, parameters["w_head"], parameters.get("b_head"))
+    return answer[0]
+
+
+def non_local_block(maps, parameters, *, scale):
+    places = pixels(maps)
+    query, key, value = (
+        affine(places, parameters[f"w_{name}"], parameters.get(f"b_{name}"))
+        for name in ("query", "key", "value")
+    )
+    found = attend(scale * dot_scores(query, key), value)
+    found = affine(found, parameters["w_output"], parameters.get("b_output"))
+    return maps + maps_of(found, *maps.shape[1:])
+
+
+def attention_rollout(layers, residual, fuse):
+    """`layers` are (n_heads, n, n); `fuse` makes one number of a list of them."""
+    n = layers[0].shape[-1]
+    rollout = np.eye(n)
+    for layer in layers:
+        mixed = np.zeros((n, n))
+        for i in range(n):
+            for j in range(n):
+                seen = fuse([head[i, j] for head in layer])
+                mixed[i, j] = (1 - residual) * seen + (residual if i == j else 0.0)
+            total = sum(mixed[i])
+            if total != 0:
+                mixed[i] /= total
+        rollout = weighted_sum(mixed, rollout)
+    return rollout
+
+
+def first_drawn(weights, uniform):
+    """Return the first place at which the sum of the weights so far exceeds the number, else the last."""
+    seen = [j for j in range(len(weights)) if weights[j] > 0]
+    total = 0.0
+    for j in seen:
+        total += weights[j]
+        if total > uniform:
+            return j
+    return seen[-1] if seen else None
+
+
+def exact_reward_gradient(scores, reward, mask=None):
+    """The derivative by its definition: each reward times how its probability moves."""
+    weights = masked_softmax(scores[None], None if mask is None else mask[None])[0]
+    jacobian = softmax_jacobian(weights)
+    gradient = np.zeros(len(scores))
+    for i in range(len(scores)):
+        for j in range(len(scores)):
+            if weights[j] != 0:
+                gradient[i] += jacobian[i, j] * reward[j]
+    return gradient
+
+
+def reinforce_gradient(scores, reward, uniform, mask=None, baseline=0.0):
+    weights = masked_softmax(scores[None], None if mask is None else mask[None])[0]
+    estimates = np.zeros((len(uniform), len(scores)))
+    for draw in range(len(uniform)):
+        taken = first_drawn(weights, uniform[draw])
+        if taken is None:
+            continue
+        for j in range(len(scores)):
+            slope = (1.0 if j == taken else 0.0) - weights[j]
+            estimates[draw, j] = (reward[taken] - baseline) * slope
+    return estimates
+
+
+def gumbel_weights(scores, uniform, mask=None, *, temperature=1.0):
+    noisy = np.zeros((1, len(scores)))
+    for j in range(len(scores)):
+        between = min(max(uniform[j], 2.0**-1022), 1 - 2.0**-53)
+        noisy[0, j] = (scores[j] - math.log(-math.log(between))) / temperature
+    return masked_softmax(noisy, None if mask is None else mask[None])[0]
+
+
+def sample(logits, uniform, *, temperature=1.0, top_k=None, top_p=None):
+    """One row: sort the tokens, cross out, draw."""
+    allowed = [token for token in range(len(logits)) if logits[token] != -math.inf]
+    highest = max(logits[token] for token in allowed)
+    weight = {token: math.exp((logits[token] - highest) / temperature) for token in allowed}
+    kept = sorted(allowed, key=lambda token: -logits[token])[:top_k]  # stable: lower tokens first
+    if top_p is not None and top_p < 1:
+        total, so_far, best = sum(weight[token] for token in kept), 0.0, []
+        for token in kept:
+            if so_far >= top_p:
+                break
+            best.append(token)
+            so_far += weight[token] / total
+        kept = best
+    total = sum(weight[token] for token in kept)
+    left = [weight[token] / total if token in kept else 0.0 for token in range(len(logits))]
+    return first_drawn(left, uniform)
+
+
+def every_sequence(table, start, *, end, max_length):
+    """Return all sequences of a table of log-probabilities with their scores, as pairs.
+
+    A sequence is closed by its first `end` or by `max_length`.
+    """
+    done, growing = [], [((), 0.0)]
+    for _ in range(max_length):
+        longer = []
+        for tokens, score in growing:
+            last = tokens[-1] if tokens else start
+            for token in range(len(table)):
+                step = table[last, token]
+                if step != -math.inf:
+                    grown = ((*tokens, token), score + step)
+                    (done if token == end else longer).append(grown)
+        growing = longer
+    return done + growing
+
+
+def beam_search(table, start, *, end, max_length, beam_width, length_penalty=0.0):
+    """One sequence: Python lists of hypotheses, sorted anew at every step."""
+    beams = [((), 0.0)]
+    for _ in range(max_length):
+        if all(end in tokens for tokens, _ in beams):
+            break
+        candidates = []
+        for tokens, score in beams:
+            if end in tokens:
+                candidates.append((tokens, score))
+                continue
+            last = tokens[-1] if tokens else start
+            for token in range(len(table)):
+                step = table[last, token]
+                if step != -math.inf:
+                    candidates.append(((*tokens, token), score + step))
+        beams = sorted(candidates, key=lambda one: -one[1] / len(one[0]) ** length_penalty)
+        beams = beams[:beam_width]
+    return beams

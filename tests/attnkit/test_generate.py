@@ -111,9 +111,7 @@ def test_messages(backend):
         decode(backend, [1], table=TABLE[:, :0])
     with pytest.raises(ValueError, match="returned NaN"):
         decode(backend, [1], table=np.full((5, 5), np.nan))
-    with pytest.raises(
-        TypeError, match="start must be integers but is .*float64; a token is a number"
-    ):
+    with pytest.raises(TypeError, match=r"start must be integers but is .*float64; a token is"):
         backend.functions.greedy(
             lambda token, state: None, backend.array(np.ones(2)), end=END, max_length=1
         )
