@@ -1,0 +1,130 @@
+"""`python -m attnkit.bench`: compare the library with its peers, one thread, and write what was found."""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+from .origin import write_record
+from .peers import search_also, versions
+
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+
+
+def main(arguments=None):
+    """Run the benchmark and return the exit status: 0 unless something of ours fails."""
+    options = _parser().parse_args(arguments)
+    if any(os.environ.get(name) != "1" for name in THREADS):
+        return _again_with_one_thread(arguments)
+    try:
+        import torch
+    except ModuleNotFoundError:
+        sys.exit("the benchmark needs torch: pip install 'attnkit[torch]'")
+    from .suite import rows
+
+    torch.set_num_threads(1)
+    search_also(options.peers)
+    every = rows()
+    chosen = [row for row in every if _is_asked_for(row.name, options.rows)]
+    if not chosen:
+        sys.exit(
+            f"no row is called {', '.join(options.rows)}; there are {', '.join(row.name for row in every)}"
+        )
+    if options.list:
+        print("\n".join(f"{row.name:<28}{row.title}" for row in chosen))
+        return 0
+    results = _measured(chosen, options.quick)
+    found = {"quick": options.quick, "peers": versions(), "rows": results}
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    write_record(options.out, found)
+    _print(results, options)
+    return 0
+
+
+def _parser():
+    parser = argparse.ArgumentParser(
+        prog="python -m attnkit.bench",
+        description="Compare attnkit with other implementations: ratios, one process, one thread.",
+    )
+    parser.add_argument(
+        "--rows", nargs="+", default=[], metavar="NAME", help="only rows whose names begin so"
+    )
+    parser.add_argument("--list", action="store_true", help="name the rows and stop")
+    parser.add_argument(
+        "--quick", action="store_true", help="small inputs, three rounds: does it run at all?"
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("_build/bench.json"),
+        metavar="FILE",
+        help="where the results go (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--peers",
+        type=Path,
+        default=Path("_build/peers"),
+        metavar="FOLDER",
+        help="where packages to compare with are looked for last (default: %(default)s)",
+    )
+    return parser
+
+
+def _again_with_one_thread(arguments):
+    """Run the same in a child process; a library of matrix products counts its threads once, on loading."""
+    command = [
+        sys.executable,
+        "-m",
+        "attnkit.bench",
+        *(sys.argv[1:] if arguments is None else arguments),
+    ]
+    environment = os.environ | dict.fromkeys(THREADS, "1")
+    return subprocess.run(command, env=environment, check=False).returncode
+
+
+def _is_asked_for(name, beginnings):
+    return not beginnings or any(name.startswith(beginning) for beginning in beginnings)
+
+
+def _measured(chosen, quick):
+    from ..progress import progress
+    from .rows import measure
+
+    results = []
+    with progress(len(chosen), "comparing") as advance:
+        for row in chosen:
+            results.append(measure(row, quick=quick, rounds=3 if quick else None))
+            advance(row.name)
+    return results
+
+
+def _print(results, options):
+    """Print the table and what a reader should know about it."""
+    from .table import table
+
+    _say("times: how many times as long as ours the other takes, the median of the rounds")
+    _say("memory: the highest during one call, ours over the other's")
+    coloured = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    print("\n" + table(results, colour=coloured))
+    unsteady = [
+        row["name"] for row in results if not all(cost["steady"] for cost in row["times"].values())
+    ]
+    if options.quick:
+        _say(
+            "A quick run, on inputs smaller than the rows say: it shows that all works, and no speed."
+        )
+    elif unsteady:
+        _say(f"The machine was too busy for a fine statement on {', '.join(unsteady)}.")
+    print(f"Written to {options.out}.")
+
+
+def _say(words):
+    """Print a sentence in lines that fit the terminal."""
+    print(textwrap.fill(words, shutil.get_terminal_size().columns, break_on_hyphens=False))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
