@@ -1,52 +1,25 @@
-"""How pages are executed: on one thread, and again whenever the code behind them has changed.
+"""Where executed pages are kept, and what of an earlier build is not published.
 
-MyST-NB keeps executed pages in a cache whose key is a page's code cells only. A change in the course's
-own library would therefore show old figures. So the cache folder is named by a hash over everything
-that a page's figures depend on besides its own cells: the Python version, `constraints.txt`, all of
-`attnkit`, the two modules of `coursekit.site` that pages import, and recorded data and scripts under
-`book/`. Another hash is another setting to Sphinx, so all pages are read, and executed, again.
+`coursekit.site.execute` runs the pages before the book is built, into a cache whose folder is named by
+a hash of what their figures depend on. Another hash is another setting to Sphinx, so all pages are
+read again. A page that is not in the cache, because Sphinx was started by hand, is executed here.
 """
 
-import hashlib
-import os
-import platform
 import shutil
 from pathlib import Path
 
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-FIGURES_DEPEND_ON = (
-    "constraints.txt",
-    "attnkit/**/*.py",
-    "coursekit/site/_publish.py",
-    "coursekit/site/claims.py",
-    "coursekit/site/pages.py",
-    "book/data/**/*",
-    "book/scripts/**/*",
-)
-
-ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-
-
-def fingerprint(root: Path) -> str:
-    """Return a short hash of the names and contents of the files that figures depend on."""
-    digest = hashlib.sha256(platform.python_version().encode())
-    for pattern in FIGURES_DEPEND_ON:
-        for path in sorted(root.glob(pattern)):
-            if path.is_file() and "__pycache__" not in path.parts:
-                digest.update(path.relative_to(root).as_posix().encode())
-                digest.update(hashlib.sha256(path.read_bytes()).digest())
-    return digest.hexdigest()[:16]
+from coursekit.site.execute import cache_folder, use_one_thread
 
 
 def choose_cache(app: Sphinx, config: Config) -> None:
-    """Name the cache after the fingerprint, and let kernels use one thread each."""
-    folder = Path(app.outdir).parent / ".jupyter_cache" / fingerprint(Path(app.srcdir))
+    """Name the cache, and let kernels use one thread each."""
+    folder = cache_folder(Path(app.srcdir))
     folder.parent.mkdir(parents=True, exist_ok=True)
-    config.nb_execution_cache_path = str(folder.resolve())
-    for variable in ONE_THREAD:
-        os.environ[variable] = "1"
+    config.nb_execution_cache_path = str(folder)
+    use_one_thread()
 
 
 def forget_reports(app: Sphinx) -> None:

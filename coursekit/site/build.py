@@ -1,12 +1,12 @@
 """Builds the website: ``python -m coursekit.site.build`` (``make book``).
 
-Checks what is needed, fetches styles and fonts of formulas if they are missing, and runs Jupyter Book
-in a process of its own, with warnings as errors. Pages are shown with their time as they are executed.
+Checks what is needed, fetches styles and fonts of formulas if they are missing, executes pages whose
+code or library changed, and runs Jupyter Book with warnings as errors. Both run in processes of their
+own; pages are shown with their time as they are executed.
 """
 
 import argparse
 import contextlib
-import json
 import os
 import re
 import shutil
@@ -24,34 +24,33 @@ from typing import TextIO
 from coursekit.site.vendor import CannotFetch, fetch_katex, katex_is_complete
 
 ROOT = Path(__file__).resolve().parents[2]
+EXECUTE = "import sys; from coursekit.site.execute import main; sys.exit(main())"
 JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"
 KEPT_CACHES = 3
 
-EXECUTING = re.compile(r"(?P<page>\S.*?): Executing notebook")
-EXECUTED = re.compile(r"(?P<page>\S.*?): Executed notebook in (?P<seconds>[\d.]+) seconds")
-REPORT = re.compile(r"Notebook exception traceback saved in: (.+?\.err\.log)")
+EXECUTING = re.compile(r"(?:\[.*\] )?Executing: (?P<page>.+)")
+EXECUTED = re.compile(r"(?:\[.*\] )?(?P<end>Execution \w+|Failed \w+): (?P<page>.+)")
 STDERR = re.compile(r"^(.+?):\d+: ERROR: stderr was found", re.MULTILINE)
 COLOUR = re.compile(r"\x1b\[[\d;]*m")
 KERNEL_CHATTER = "[IPKernelApp]"  # how the kernel is connected; no concern of a page
 
 
 class Progress:
-    """Says which page is running, for how long, and what it took.
+    """Says which pages are running, for how long, and what they took.
 
-    To a person the running page's line counts the seconds; in a log each page has one line.
+    To a person the line of the running pages counts the seconds; in a log each page has one line.
     """
 
     def __init__(self, root: Path, stream: TextIO) -> None:
         self.root = root
         self.stream = stream
         self.is_terminal = stream.isatty()
-        self.page: str | None = None
-        self.started = 0.0
+        self.running: dict[str, float] = {}
         self.executed: dict[str, float] = {}
         self._lock = threading.Lock()
 
     def say(self, text: str) -> None:
-        """Print one line, above the line of the running page."""
+        """Print one line, above the line of the running pages."""
         with self._lock:
             self._clear()
             print(text, file=self.stream, flush=True)
@@ -59,28 +58,26 @@ class Progress:
     def begin(self, page: str) -> None:
         """Note that a page starts to run."""
         with self._lock:
-            self.page, self.started = page, time.monotonic()
+            self.running[page] = time.monotonic()
         self.tick()
 
-    def end(self, seconds: float | None) -> None:
-        """Note that the running page has ended; without seconds, that it failed."""
+    def end(self, page: str, *, failed: bool = False) -> None:
+        """Note that a page has ended."""
         with self._lock:
-            page, self.page = self.page, None
-        if page is None:
-            return
-        taken = time.monotonic() - self.started if seconds is None else seconds
-        mark = "failed" if seconds is None else "done"
+            taken = time.monotonic() - self.running.pop(page, time.monotonic())
         self.executed[page] = taken
-        self.say(f"  {mark:>6} {taken:6.1f} s  {page}")
+        self.say(f"  {'failed' if failed else 'done':>6} {taken:6.1f} s  {page}")
 
     def tick(self) -> None:
-        """Count the seconds of the running page, where somebody may be watching."""
+        """Count the seconds of the running pages, where somebody may be watching."""
         if not self.is_terminal:
             return
         with self._lock:
-            if self.page is not None:
-                elapsed = time.monotonic() - self.started
-                self.stream.write(f"\r\x1b[K running {elapsed:6.1f} s  {self.page}")
+            if self.running:
+                elapsed = time.monotonic() - min(self.running.values())
+                pages = ", ".join(Path(page).stem for page in self.running)
+                width = shutil.get_terminal_size().columns - 1
+                self.stream.write(f"\r\x1b[K{f' running {elapsed:6.1f} s  {pages}'[:width]}")
                 self.stream.flush()
 
     def name(self, path: str) -> str:
@@ -146,9 +143,34 @@ def build(root: Path, *, verbose: bool = False, stream: TextIO | None = None) ->
     check_formulas(root, progress.say)
     started = time.monotonic()
     progress.say("Building the site; pages whose code or library changed are executed.")
-    command = [sys.executable, "-c", JUPYTER_BOOK, "build", str(root), "-W", "-n", "--keep-going"]
+    steps = (
+        ([EXECUTE, "--root", str(root)], _raised_by_pages),
+        ([JUPYTER_BOOK, "build", str(root), "-W", "-n", "--keep-going"], _explain),
+    )
+    for arguments, explain in steps:
+        try:
+            status, said, complaints = _run(arguments, root, progress, verbose)
+        except KeyboardInterrupt:
+            progress.say("Stopped. Pages that were done stay done.")
+            return 130
+        if status:
+            explain(progress, said, complaints)
+            return status
+    forget_old_caches(root / "_build" / ".jupyter_cache")
+    pages = len(list((root / "_build" / "html" / "book").rglob("*.html")))
+    progress.say(
+        f"The site is in _build/html: {pages} pages, {len(progress.executed)} executed, "
+        f"{time.monotonic() - started:.0f} s. Look at it with `make serve`."
+    )
+    return 0
+
+
+def _run(
+    arguments: list[str], root: Path, progress: Progress, verbose: bool
+) -> tuple[int, list[str], list[str]]:
+    """Run one step, and return its status, the end of what it said, and what it complained about."""
     with subprocess.Popen(
-        command,
+        [sys.executable, "-c", *arguments],
         cwd=root,
         env=os.environ | {"PYTHONUNBUFFERED": "1"},
         stdin=subprocess.DEVNULL,
@@ -159,9 +181,9 @@ def build(root: Path, *, verbose: bool = False, stream: TextIO | None = None) ->
         start_new_session=True,
     ) as process:
         complaints: list[str] = []
-        last: deque[str] = deque(maxlen=30)
+        said: deque[str] = deque(maxlen=300)
         threads = [
-            threading.Thread(target=_follow, args=(process.stdout, progress, last, verbose)),
+            threading.Thread(target=_follow, args=(process.stdout, progress, said, verbose)),
             threading.Thread(target=_collect, args=(process.stderr, progress, complaints)),
             threading.Thread(target=_tick_until_ended, args=(process, progress)),
         ]
@@ -169,23 +191,11 @@ def build(root: Path, *, verbose: bool = False, stream: TextIO | None = None) ->
             thread.start()
         try:
             process.wait()
-        except KeyboardInterrupt:
-            progress.say("Stopped. Pages that were done stay done.")
-            return 130
         finally:
             _end_all(process)
             for thread in threads:
                 thread.join()
-    forget_old_caches(root / "_build" / ".jupyter_cache")
-    if process.returncode:
-        _explain(progress, complaints or list(last))
-        return process.returncode
-    pages = len(list((root / "_build" / "html" / "book").rglob("*.html")))
-    progress.say(
-        f"The site is in _build/html: {pages} pages, {len(progress.executed)} executed, "
-        f"{time.monotonic() - started:.0f} s. Look at it with `make serve`."
-    )
-    return 0
+    return process.returncode, list(said), complaints
 
 
 def _end_all(process: subprocess.Popen) -> None:
@@ -197,26 +207,25 @@ def _end_all(process: subprocess.Popen) -> None:
         os.killpg(process.pid, signal.SIGTERM)
 
 
-def _follow(lines: Iterable[str], progress: Progress, last: deque[str], verbose: bool) -> None:
-    """Read what Jupyter Book says about its progress; keep the last lines."""
+def _follow(lines: Iterable[str], progress: Progress, said: deque[str], verbose: bool) -> None:
+    """Read what a step says, and keep the last lines."""
     for line in (COLOUR.sub("", raw).rstrip() for raw in lines):
-        last.append(line)
+        said.append(line)
         if verbose:
             progress.say(line)
-        if match := EXECUTED.match(line):
-            progress.end(float(match["seconds"]))
-        elif match := EXECUTING.match(line):
-            progress.begin(progress.name(match["page"]))
 
 
 def _collect(lines: Iterable[str], progress: Progress, complaints: list[str]) -> None:
-    """Read what Jupyter Book complains about; a page that fails is said at once."""
+    """Read what a step complains about, and which pages it says begin and end."""
     for line in (COLOUR.sub("", raw).rstrip() for raw in lines):
-        if not line or line.startswith(KERNEL_CHATTER):
-            continue
-        complaints.append(line)
-        if "Executing notebook failed" in line:
-            progress.end(None)
+        if match := EXECUTING.fullmatch(line):
+            progress.begin(progress.name(match["page"]))
+        elif match := EXECUTED.fullmatch(line):
+            progress.end(
+                progress.name(match["page"]), failed=match["end"] != "Execution Successful"
+            )
+        elif line and not line.startswith(KERNEL_CHATTER):
+            complaints.append(line)
 
 
 def _tick_until_ended(process: subprocess.Popen, progress: Progress) -> None:
@@ -225,28 +234,33 @@ def _tick_until_ended(process: subprocess.Popen, progress: Progress) -> None:
         time.sleep(0.5)
 
 
-def _explain(progress: Progress, complaints: list[str]) -> None:
-    """Print why the build failed: the complaints, then what each failing page raised."""
+def _raised_by_pages(progress: Progress, said: list[str], complaints: list[str]) -> None:
+    """Print why pages could not be executed: what they raised, or what the step complained about."""
+    progress.say("\nThe build failed: a page could not be executed.")
+    for line in said or complaints:
+        progress.say(line)
+
+
+def _explain(progress: Progress, said: list[str], complaints: list[str]) -> None:
+    """Print why Jupyter Book failed: its complaints, then what pages printed to stderr."""
     progress.say("\nThe build failed; every warning counts:\n")
-    for line in complaints:
+    for line in complaints or said[-30:]:
         progress.say(f"  {line}")
-    for report in dict.fromkeys(REPORT.findall("\n".join(complaints))):
-        text = COLOUR.sub("", Path(report).read_text(encoding="utf-8")).rstrip()
-        # What precedes is the way through the tools that run pages.
-        text = text[max(text.find("An error occurred while executing"), 0) :]
-        progress.say(f"\n{progress.name(report)}:\n\n{text}")
     for page in dict.fromkeys(STDERR.findall("\n".join(complaints))):
         progress.say(f"\n{progress.name(page)} printed to stderr:\n\n{_printed(progress, page)}")
 
 
 def _printed(progress: Progress, page: str) -> str:
     """Return what an executed page printed to stderr."""
-    executed = progress.root / "_build" / "jupyter_execute" / progress.name(page)
-    notebook = json.loads(executed.with_suffix(".ipynb").read_text(encoding="utf-8"))
-    outputs = (output for cell in notebook["cells"] for output in cell.get("outputs", []))
-    return "".join(
-        "".join(output["text"]) for output in outputs if output.get("name") == "stderr"
-    ).rstrip()
+    from jupyter_cache import get_cache
+
+    from coursekit.site.execute import cache_folder
+
+    cache = get_cache(str(cache_folder(progress.root)))
+    record = cache.get_cached_project_nb(str(Path(page).resolve()))
+    cells = cache.get_cache_bundle(record.pk).nb.cells
+    outputs = (output for cell in cells for output in cell.get("outputs", []))
+    return "".join(output.text for output in outputs if output.get("name") == "stderr").rstrip()
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -18,6 +18,7 @@ import yaml
 from bs4 import BeautifulSoup, Tag
 
 from coursekit.site.pages import CPU_LIMIT_SECONDS
+from coursekit.site.toc import listed_pages
 
 ROOT = Path(__file__).resolve().parents[2]
 QUIZ_QUESTIONS = 3
@@ -80,7 +81,7 @@ class Site:
 
     def contents(self) -> list[str]:
         """Return the pages that the table of contents lists, in reading order."""
-        return list(_listed(yaml.safe_load(self.toc.read_text(encoding="utf-8"))))
+        return listed_pages(self.toc)
 
     def chapters(self) -> list[str]:
         """Return the listed pages whose file names begin with a chapter number."""
@@ -89,16 +90,6 @@ class Site:
     def name(self, path: Path) -> str:
         """Return how findings name a file."""
         return path.relative_to(self.folder).as_posix()
-
-
-def _listed(entry: dict) -> Iterator[str]:
-    """Walk through an entry of `_toc.yml` and yield the pages named in it."""
-    for key in ("root", "file"):
-        if key in entry:
-            yield entry[key]
-    for key in ("parts", "chapters", "sections", "subtrees", "entries"):
-        for child in entry.get(key, []):
-            yield from _listed(child)
 
 
 @lru_cache(maxsize=128)

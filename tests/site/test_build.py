@@ -23,10 +23,11 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def pretend(tmp_path, monkeypatch):
-    """Build a folder with a stand-in for Jupyter Book: ``status, text = pretend("python code")``."""
+    """Build a folder with stand-ins: ``status, text = pretend("Jupyter Book", execute="first step")``."""
     monkeypatch.setattr(building, "check_formulas", lambda root, say: None)
 
-    def run(code, **options):
+    def run(code="", *, execute="", **options):
+        monkeypatch.setattr(building, "EXECUTE", textwrap.dedent(execute))
         monkeypatch.setattr(building, "JUPYTER_BOOK", textwrap.dedent(code))
         stream = io.StringIO()
         return build(tmp_path, stream=stream, **options), stream.getvalue()
@@ -38,14 +39,17 @@ def test_pages_are_shown_with_their_time(pretend, tmp_path):
     (tmp_path / "_build/html/book").mkdir(parents=True)
     (tmp_path / "_build/html/book/one.html").touch()
     status, text = pretend(
-        f"""
-        print("{tmp_path}/book/one.md: Executing notebook using local CWD [mystnb]")
-        print("{tmp_path}/book/one.md: Executed notebook in 12.34 seconds [mystnb]")
+        execute=f"""
+        import sys
+        print("[REPORT/ForkPoolWorker-1] Executing: {tmp_path}/book/one.md", file=sys.stderr)
+        print("[REPORT/ForkPoolWorker-2] Executing: {tmp_path}/book/two.md", file=sys.stderr)
+        print("[REPORT/ForkPoolWorker-1] Execution Successful: {tmp_path}/book/one.md", file=sys.stderr)
+        print("Execution Successful: {tmp_path}/book/two.md", file=sys.stderr)
         """
     )
     assert status == 0
-    assert "    done   12.3 s  book/one.md" in text
-    assert "1 pages, 1 executed" in text
+    assert "    done    0.0 s  book/one.md\n    done    0.0 s  book/two.md\n" in text
+    assert "1 pages, 2 executed" in text
 
 
 def test_arguments_make_warnings_errors(pretend):
@@ -54,29 +58,32 @@ def test_arguments_make_warnings_errors(pretend):
     assert text.splitlines()[1].startswith("build ")
 
 
-def test_failing_page_is_named_and_its_report_printed(pretend, tmp_path):
-    report = tmp_path / "one.err.log"
-    report.write_text(
-        "way through the tools\nAn error occurred while executing: 1 / 0\nZeroDivisionError"
-    )
+def test_failing_page_is_named_what_it_raised_printed_and_the_book_not_built(pretend, tmp_path):
     status, text = pretend(
-        f"""
+        "print('built')",
+        execute=f"""
         import sys
-        print("{tmp_path}/book/one.md: Executing notebook using local CWD [mystnb]", flush=True)
-        import time; time.sleep(0.3)
-        print("\\x1b[91m{tmp_path}/book/one.md: WARNING: Executing notebook failed: X [mystnb.exec]", file=sys.stderr)
-        print("one.md: WARNING: Notebook exception traceback saved in: {report} [mystnb.exec]", file=sys.stderr)
+        print("[REPORT/ForkPoolWorker-1] Executing: {tmp_path}/book/one.md", file=sys.stderr)
+        print("[WARNING/ForkPoolWorker-1] \x1b[91mExecution Excepted: {tmp_path}/book/one.md", file=sys.stderr)
         print("[IPKernelApp] WARNING | chatter", file=sys.stderr)
+        print("An error occurred while executing: 1 / 0\\nZeroDivisionError")
         sys.exit(3)
-        """
+        """,
+        verbose=True,
     )
     assert status == 3
     assert "  failed " in text
     assert "book/one.md" in text
     assert "ZeroDivisionError" in text
-    assert "way through the tools" not in text
     assert "chatter" not in text
+    assert "built" not in text
     assert "\x1b" not in text
+
+
+def test_step_that_breaks_down_says_what_it_complained_about(pretend):
+    status, text = pretend(execute="raise RuntimeError('no cache')")
+    assert status == 1
+    assert "RuntimeError: no cache" in text
 
 
 def test_failure_without_complaint_shows_the_last_lines(pretend):
@@ -102,7 +109,7 @@ def test_interrupting_ends_the_build_and_what_it_started(tmp_path):
 import pathlib, sys
 from coursekit.site import build as building
 building.check_formulas = lambda root, say: None
-building.JUPYTER_BOOK = "import time; print('alive', flush=True); time.sleep(60)"
+building.EXECUTE = "import time; print('alive', flush=True); time.sleep(60)"
 sys.exit(building.build(pathlib.Path({str(tmp_path)!r}), verbose=True))
 """
     with subprocess.Popen(
@@ -117,13 +124,16 @@ sys.exit(building.build(pathlib.Path({str(tmp_path)!r}), verbose=True))
     assert complaints == ""
 
 
-def test_person_sees_the_running_page_and_its_seconds(tmp_path):
+def test_person_sees_the_running_pages_and_their_seconds(tmp_path):
     stream = Terminal()
     progress = Progress(tmp_path, stream)
     progress.begin("book/one.md")
-    assert "running    0.0 s  book/one.md" in stream.getvalue()
-    progress.end(1.5)
-    assert stream.getvalue().endswith("\r\x1b[K    done    1.5 s  book/one.md\n")
+    progress.begin("book/two.md")
+    assert "running    0.0 s  one, two" in stream.getvalue()
+    progress.end("book/one.md")
+    assert stream.getvalue().endswith("\r\x1b[K    done    0.0 s  book/one.md\n")
+    progress.tick()
+    assert stream.getvalue().endswith("running    0.0 s  two")
 
 
 def test_log_has_one_line_a_page(tmp_path):
@@ -131,8 +141,8 @@ def test_log_has_one_line_a_page(tmp_path):
     progress = Progress(tmp_path, stream)
     progress.begin("book/one.md")
     progress.tick()
-    progress.end(1.5)
-    assert stream.getvalue() == "    done    1.5 s  book/one.md\n"
+    progress.end("book/one.md", failed=True)
+    assert stream.getvalue() == "  failed    0.0 s  book/one.md\n"
 
 
 def test_missing_node_is_said_in_one_sentence(tmp_path, monkeypatch):

@@ -3,7 +3,10 @@
 import os
 
 import pytest
-from execution import ONE_THREAD, fingerprint
+
+from coursekit.site.execute import fingerprint, notebooks
+
+ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @pytest.fixture
@@ -54,6 +57,15 @@ def test_renamed_module_changes_the_fingerprint(repository):
     before = fingerprint(repository)
     (repository / "attnkit/numpy/weights.py").rename(repository / "attnkit/numpy/scores.py")
     assert fingerprint(repository) != before
+
+
+def test_pages_with_code_are_found(repository):
+    (repository / "_toc.yml").write_text(
+        "root: book/index\nchapters:\n  - file: book/one\n  - file: book/gone\n"
+    )
+    (repository / "book/one.md").write_text("---\nfile_format: mystnb\n---\n# One\n")
+    (repository / "book/other.md").write_text("---\nfile_format: mystnb\n---\n# Not listed\n")
+    assert notebooks(repository) == [repository / "book/one.md"]
 
 
 def test_cache_is_named_by_the_fingerprint_and_kernels_get_one_thread(tiny_book, monkeypatch):

@@ -1,6 +1,7 @@
 """A small book with the real settings: what is executed, when again, and what is never touched."""
 
 import io
+import os
 import shutil
 import sys
 
@@ -129,6 +130,7 @@ def test_pages_run_again_when_their_code_or_the_library_changed(small_book, run)
     status, said = run()
     assert status == 0, said
     assert runs.read_text() == "1"
+    assert "Executing notebook" not in said, "Jupyter Book finds every page in the cache"
     assert ledger_line(small_book) == ["run 1, width 64", "does not hold here ."]
 
     chapter.write_text(chapter.read_text() + "\nMore words.\n")
@@ -161,3 +163,56 @@ def test_page_that_fails_or_warns_fails_the_build(small_book, run, line, reason)
     assert reason in said
     again, _ = run()
     assert again != 0, "the second build must not pass what the first refused"
+
+
+TIMED = """\
+---
+jupytext:
+  text_representation:
+    extension: .md
+    format_name: myst
+kernelspec:
+  display_name: Python 3
+  language: python
+  name: python3
+measures_time: MEASURES
+---
+# A page
+
+```{code-cell} ipython3
+import time
+from pathlib import Path
+
+began = time.time()
+CODE
+_ = Path("NAME.txt").write_text(f"{began} {time.time()}")
+```
+"""
+
+MEET = """\
+Path("NAME.here").touch()
+while not Path("OTHER.here").exists():
+    assert time.time() < began + 60, "the other page does not run"
+    time.sleep(0.1)"""
+
+
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one processor runs one page at a time")
+def test_pages_run_side_by_side_and_those_that_measure_time_alone(small_book, run):
+    folder = small_book / "book" / "part1"
+    toc = (small_book / "_toc.yml").read_text()
+    for name, measures, code in (
+        ("first", "true", "pass"),
+        ("second", "false", MEET.replace("OTHER", "third")),
+        ("third", "false", MEET.replace("OTHER", "second")),
+    ):
+        page = TIMED.replace("MEASURES", measures).replace("CODE", code).replace("NAME", name)
+        (folder / f"{name}.md").write_text(page)
+        toc += f"  - file: book/part1/{name}\n"
+    (small_book / "_toc.yml").write_text(toc)
+    status, said = run()
+    assert status == 0, said
+    alone, second, third = (
+        [float(when) for when in (folder / f"{name}.txt").read_text().split()]
+        for name in ("first", "second", "third")
+    )
+    assert alone[0] > max(second[1], third[1])
