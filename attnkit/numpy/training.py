@@ -6,8 +6,9 @@ There is no training here; the loop that trains is `attnkit.torch.fit`.
 import numpy as np
 
 from attnkit import step_errors
+from attnkit.schedules import warmup_schedule
 
-__all__ = ["alignment_accuracy", "exact_match", "masked_cross_entropy"]
+__all__ = ["alignment_accuracy", "exact_match", "masked_cross_entropy", "warmup_schedule"]
 
 
 def masked_cross_entropy(logits, target, mask, *, label_smoothing=0.0):

@@ -10,6 +10,7 @@ from torch.nn import functional
 
 from attnkit import step_errors
 from attnkit.progress import progress
+from attnkit.schedules import warmup_schedule
 
 __all__ = [
     "History",
@@ -18,6 +19,7 @@ __all__ = [
     "fit",
     "masked_cross_entropy",
     "one_cycle_schedule",
+    "warmup_schedule",
 ]
 
 

@@ -319,6 +319,30 @@ def test_the_schedule_refuses_steps_outside():
             one_cycle_schedule(step, 10, 1.0)
 
 
+@pytest.mark.parametrize(("d_model", "warmup"), [(1, 1), (16, 7), (512, 4000)])
+def test_the_warm_up_climbs_in_a_line_and_sinks_with_the_root(d_model, warmup, backend):
+    """Stated by its shape, not by the formula: a peak, a line before it, a law after it."""
+
+    def rate(step):
+        return backend.functions.warmup_schedule(step, d_model, warmup)
+
+    peak = rate(warmup)
+    assert peak == pytest.approx(1 / np.sqrt(d_model * warmup), rel=1e-13)
+    for step in {1, max(1, warmup // 3), max(1, warmup - 1)}:
+        assert rate(step) == pytest.approx(peak * step / warmup, rel=1e-13)
+    for times in (4, 9):
+        assert rate(times * warmup) == pytest.approx(peak / np.sqrt(times), rel=1e-13)
+
+
+@pytest.mark.parametrize("name", ["step", "d_model", "warmup"])
+def test_the_warm_up_refuses_what_has_no_meaning(name, backend):
+    arguments = {"step": 3, "d_model": 4, "warmup": 5}
+    with pytest.raises(ValueError, match=f"{name} must be at least 1"):
+        backend.functions.warmup_schedule(**arguments | {name: 0})
+    with pytest.raises(TypeError, match=name):
+        backend.functions.warmup_schedule(**arguments | {name: 2.5})
+
+
 # --- the progress bar -----------------------------------------------------------------------------
 
 
