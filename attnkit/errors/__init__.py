@@ -12,3 +12,4 @@ from .layers import *
 from .lookup import *
 from .patterns import *
 from .positions import *
+from .vision import *

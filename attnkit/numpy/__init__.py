@@ -13,4 +13,5 @@ from .scores import *
 from .sparse import *
 from .training import *
 from .transformer import *
+from .vision import *
 from .weights import *

@@ -14,4 +14,5 @@ from .sparse import *
 from .training import *
 from .transformer import *
 from .translation import *
+from .vision import *
 from .weights import *

@@ -14,7 +14,8 @@ __all__ = ["as_heads_mask", "as_input", "floating_layer", "shapes_of"]
 def floating_layer(*names):
     """Do what `floating` does for a function that also takes a mapping called `parameters`.
 
-    The mapping may hold mappings. Its tensors take part in the choice of the dtype.
+    The mapping may hold mappings, and lists of mappings, which become mappings numbered from 0. Its
+    tensors take part in the choice of the dtype. A result may hold tuples in a tuple.
 
     Parameters
     ----------
@@ -37,9 +38,7 @@ def floating_layer(*names):
             {name: tensor.to(wide) for name, tensor in tensors.items()}
             | {"parameters": _converted(parameters, wide)}
         )
-        if isinstance(result, tuple):
-            return tuple(part.to(dtype) for part in result)
-        return result.to(dtype)
+        return _answer(result, dtype)
 
     return converting((*names, "parameters"), around)
 
@@ -105,9 +104,10 @@ def _float_mapping(name, parameters):
     """Return a mapping, and the mappings in it, with float tensors."""
     if not hasattr(parameters, "items"):
         errors.refuse_type(name, type(parameters).__name__, "a mapping", errors.NOT_PARAMETERS)
+    held = {key: _numbered(value) for key, value in parameters.items()}
     return {
         key: _float_mapping(key, value) if hasattr(value, "items") else _float_tensor(key, value)
-        for key, value in parameters.items()
+        for key, value in held.items()
     }
 
 
@@ -126,3 +126,16 @@ def _converted(parameters, dtype):
         name: _converted(value, dtype) if isinstance(value, dict) else value.to(dtype)
         for name, value in parameters.items()
     }
+
+
+def _answer(result, dtype):
+    """Return a result, or the tuples of it, in one dtype."""
+    if isinstance(result, tuple):
+        return tuple(_answer(part, dtype) for part in result)
+    return result.to(dtype)
+
+
+def _numbered(value):
+    """Return a list of mappings as a mapping numbered from 0, anything else as it is."""
+    is_list = isinstance(value, list | tuple) and all(hasattr(item, "items") for item in value)
+    return dict(enumerate(value)) if is_list and value else value
