@@ -878,7 +878,7 @@ class VisionTransformer(nn.Module):
             maps = layer(maps)
         x = _affine(patchify(maps, self._cut), self.w_patch, self.b_patch)
         if self.class_token is not None:
-            token = self.class_token.to(x.dtype).expand(*x.shape[:-2], 1, -1)
+            token = self.class_token.expand(*x.shape[:-2], 1, -1)
             x = torch.cat([token, x], -2)  # (..., 1 + n_patches, d_model)
         x = x + self.positions
         return F.dropout(x, self.dropout, self.training)
