@@ -5,6 +5,7 @@ import operator
 __all__ = [
     "BOOLEAN_BIAS",
     "COMPLEX",
+    "NOT_BLOCKS",
     "NOT_BOOLEAN",
     "NOT_LENGTHS",
     "NO_INFINITY",
@@ -36,6 +37,9 @@ BOOLEAN_BIAS = (
 )
 COMPLEX = "scores are compared in size, which complex numbers cannot be; take their real part or their modulus first"
 NO_INFINITY = "only floats have the -inf that masks a score"
+NOT_BLOCKS = (
+    "a position carries the number of its block: [0, 0, 1] puts the first two into one block"
+)
 NOT_LENGTHS = "a length counts keys (a boolean mask of real tokens has the lengths mask.sum(-1))"
 NO_TENSOR = (
     "attnkit.torch takes tensors (torch.as_tensor makes one); attnkit.numpy takes arrays and lists"

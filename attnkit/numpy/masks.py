@@ -13,6 +13,7 @@ from ..errors import check_choice, check_size
 from ._arrays import boolean_array
 
 __all__ = [
+    "block_mask",
     "causal_mask",
     "combine_masks",
     "from_drop_mask",
@@ -226,6 +227,45 @@ def global_mask(m, n, n_global):
     return sees_all | (key < n_global)  # (m, n)
 
 
+def block_mask(query_block, key_block=None):
+    """Let each query see the keys of its own block: several texts in one row, or pieces of one.
+
+    Parameters
+    ----------
+    query_block : array_like of int, shape (..., m)
+        For each query the number of its block.
+    key_block : array_like of int, shape (..., n), optional
+        For each key the number of its block; query_block when not given, as in self-attention.
+
+    Returns
+    -------
+    numpy.ndarray of bool, shape (..., m, n)
+        True where query and key have the same number. The numbers need not be in order.
+
+    Raises
+    ------
+    ValueError
+        When a row of blocks has no axis, or leading axes do not broadcast.
+    TypeError
+        When the numbers of blocks are not whole numbers.
+
+    References
+    ----------
+    Krell et al. (2021), "Efficient Sequence Packing without Cross-contamination", section 3.2.
+
+    Examples
+    --------
+    >>> block_mask([0, 0, 1])
+    array([[ True,  True, False],
+           [ True,  True, False],
+           [False, False,  True]])
+    """
+    query_block = _blocks("query_block", query_block)  # (..., m)
+    key_block = query_block if key_block is None else _blocks("key_block", key_block)  # (..., n)
+    errors.check_masks([(*query_block.shape, 1), (*key_block.shape[:-1], 1, key_block.shape[-1])])
+    return query_block[..., :, None] == key_block[..., None, :]  # (..., m, n)
+
+
 def combine_masks(*masks):
     """Return the mask that allows what all the given masks allow.
 
@@ -355,6 +395,17 @@ def local_m_mask(m, n, window):
     window = check_size("window", window)
     query, key = _start_positions(m, n)
     return np.abs(query - key) <= window  # (m, n)
+
+
+def _blocks(name, blocks):
+    """Return the numbers of blocks as an array of integers with at least one axis."""
+    blocks = np.asarray(blocks)
+    if blocks.size == 0:
+        blocks = blocks.astype(int)  # an empty list has no integer dtype of its own
+    if blocks.dtype.kind not in "iu":
+        errors.refuse_type(name, blocks.dtype, "integers", errors.NOT_BLOCKS)
+    errors.check_axes(name, blocks.shape, "(..., length)")
+    return blocks
 
 
 def _start_positions(m, n):

@@ -13,6 +13,7 @@ from ..errors import check_choice, check_size
 from ._tensors import boolean_tensor
 
 __all__ = [
+    "block_mask",
     "causal_mask",
     "combine_masks",
     "from_drop_mask",
@@ -234,6 +235,45 @@ def global_mask(m, n, n_global, *, device=None):
     return sees_all | (key < n_global)  # (m, n)
 
 
+def block_mask(query_block, key_block=None):
+    """Let each query see the keys of its own block: several texts in one row, or pieces of one.
+
+    Parameters
+    ----------
+    query_block : torch.Tensor or list of int, shape (..., m)
+        For each query the number of its block.
+    key_block : torch.Tensor or list of int, shape (..., n), optional
+        For each key the number of its block; query_block when not given, as in self-attention.
+
+    Returns
+    -------
+    torch.Tensor of bool, shape (..., m, n)
+        True where query and key have the same number. The numbers need not be in order.
+
+    Raises
+    ------
+    ValueError
+        When a row of blocks has no axis, or leading axes do not broadcast.
+    TypeError
+        When the numbers of blocks are not whole numbers.
+
+    References
+    ----------
+    Krell et al. (2021), "Efficient Sequence Packing without Cross-contamination", section 3.2.
+
+    Examples
+    --------
+    >>> block_mask(torch.tensor([0, 0, 1]))
+    tensor([[ True,  True, False],
+            [ True,  True, False],
+            [False, False,  True]])
+    """
+    query_block = _blocks("query_block", query_block)  # (..., m)
+    key_block = query_block if key_block is None else _blocks("key_block", key_block)  # (..., n)
+    errors.check_masks([(*query_block.shape, 1), (*key_block.shape[:-1], 1, key_block.shape[-1])])
+    return query_block[..., :, None] == key_block[..., None, :]  # (..., m, n)
+
+
 def combine_masks(*masks):
     """Return the mask that allows what all the given masks allow.
 
@@ -369,6 +409,17 @@ def local_m_mask(m, n, window, *, device=None):
     window = check_size("window", window)
     query, key = _start_positions(m, n, device)
     return (query - key).abs() <= window  # (m, n)
+
+
+def _blocks(name, blocks):
+    """Return the numbers of blocks as a tensor of integers with at least one axis."""
+    blocks = torch.as_tensor(blocks)
+    if blocks.numel() == 0:
+        blocks = blocks.long()  # an empty list has no integer dtype of its own
+    if blocks.is_floating_point() or blocks.is_complex() or blocks.dtype == torch.bool:
+        errors.refuse_type(name, blocks.dtype, "integers", errors.NOT_BLOCKS)
+    errors.check_axes(name, blocks.shape, "(..., length)")
+    return blocks
 
 
 def _start_positions(m, n, device):

@@ -67,6 +67,25 @@ def test_padding(lengths, spare):
         assert_mask("padding_mask", torch.from_numpy(array), n, expected=expected)
 
 
+@given(
+    query=st.lists(st.integers(-1, 3), max_size=6),
+    key=st.none() | st.lists(st.integers(-1, 3), max_size=6),
+)
+def test_block(query, key):
+    keys = query if key is None else key
+    expected = np.array([[q == k for k in keys] for q in query], bool)
+    arguments = [query] if key is None else [query, key]
+    assert_mask("block_mask", *arguments, expected=expected.reshape(len(query), len(keys)))
+
+
+def test_blocks_of_several_sequences(backend):
+    query, key = np.array([[[0, 1]], [[2, 2]]]), np.array([[0, 1, 2], [2, 2, 9]], np.uint8)
+    mask = backend.numpy(backend.functions.block_mask(backend.array(query), backend.array(key)))
+    assert mask.shape == (2, 2, 2, 3)
+    for a, b, i, j in np.ndindex(mask.shape):
+        assert mask[a, b, i, j] == (query[a, 0, i] == key[b, j])
+
+
 def test_padding_of_other_ranks(backend):
     lengths = np.array([[1, 0], [2, 3], [3, 1]])
     mask = backend.numpy(backend.functions.padding_mask(backend.array(lengths), 3))
