@@ -21,6 +21,7 @@ QUESTIONS = {
 }
 
 FEW_NUMBERS = 24
+FEW_TRUTHS = 64  # True and False are read at a glance
 WIDTH = 92
 
 
@@ -92,7 +93,7 @@ def _expected_and_got(failure, exercise):
     at = exercise.returns.index(name)
     wanted, got = failure.expected.value[at], failure.outcome.value[at]
     lines = []
-    if wanted.size <= FEW_NUMBERS:
+    if wanted.size <= (FEW_TRUTHS if wanted.dtype.kind == "b" else FEW_NUMBERS):
         lines += [_show(f"expected {name}", wanted), _show(f"your {name}", got)]
     if question == "value" and wanted.size > 1:
         if wanted.dtype.kind == "f":
@@ -117,6 +118,8 @@ def _expected_and_got(failure, exercise):
 
 def _told_apart(wanted, got):
     """Two numbers as text, with as many digits as it takes to see that they differ."""
+    if wanted.dtype.kind == "b":
+        return str(wanted), str(got)
     for digits in range(6, 18):
         texts = f"{wanted:.{digits}g}", f"{got:.{digits}g}"
         if texts[0] != texts[1]:
@@ -158,7 +161,7 @@ def _show(name, value, few=FEW_NUMBERS):
     kind = "" if value.dtype in (np.float64, np.bool_) else f", {value.dtype}"
     if value.ndim == 0:
         return f"{name}: {value[()]:.6g}"
-    if value.size > (few if value.dtype.kind != "b" else FEW_NUMBERS):
+    if value.size > (few if value.dtype.kind != "b" else FEW_TRUTHS):
         return f"{name}: shape {value.shape}{kind}"
     text = np.array2string(value, precision=4, suppress_small=True, max_line_width=WIDTH - 8)
     if "\n" not in text and value.ndim == 1:

@@ -146,6 +146,16 @@ def _ask_dtype(exercise, name, wanted, got, form):
             f"made for whole numbers cuts off what comes after the point.",
             name,
         )
+    if wanted.dtype.kind == "b":
+        if got.dtype.kind == "b":
+            return None
+        return Finding(
+            "dtype",
+            got.dtype.kind,
+            f"expected {name} of True and False (bool), got {got.dtype}. Numbers are no mask: ~1 is "
+            f"-2, which still counts as true.",
+            name,
+        )
     if got.dtype.kind in "iu" or got.dtype.kind == wanted.dtype.kind:
         return None
     return Finding(

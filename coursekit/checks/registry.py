@@ -10,6 +10,7 @@ ASSIGNMENTS = {
     "02": "a02_soft_lookup",
     "03": "a03_scores",
     "04": "a04_translator",
+    "06": "a06_self_attention",
 }
 """Chapter number to the folder that holds the exercises of its assignment."""
 

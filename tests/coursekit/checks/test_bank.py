@@ -20,6 +20,7 @@ GRADED = {
     "02": {"softmax", "soft_lookup", "kernel_regression", "softmax_jacobian"},
     "03": {"scaled_dot_scores", "additive_scores", "general_scores", "score_variances"},
     "04": {"bahdanau_step", "luong_step", "alignment_error", "greedy_decode"},
+    "06": {"padding_mask", "causal_mask", "combine_masks", "masked_softmax", "self_attention"},
 }
 """By chapter: what an assignment must at least ask for. A line for every assignment."""
 
