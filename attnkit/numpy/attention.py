@@ -427,7 +427,7 @@ def reinforce_gradient(scores, reward, uniform, mask=None, *, baseline=0.0):
     weights = masked_softmax(scores, mask)[..., None, :]  # (..., 1, n)
     drawn = _drawn_keys(weights, uniform)  # (..., s, n)
     paid = np.sum(np.where(drawn, reward[..., None, :], 0), -1)  # (..., s)
-    advantage = paid - baseline[..., None].astype(scores.dtype)  # (..., s)
+    advantage = paid - baseline[..., None]  # (..., s)
     return advantage[..., None] * (drawn - weights)
 
 

@@ -9,6 +9,7 @@ import torch
 import attnkit.numpy.cache
 import attnkit.torch.cache
 from tests.attnkit.backends import NUMPY, TORCH, normal
+from tests.tolerances import assert_close
 
 BATCH, HEADS, CAPACITY, D_HEAD = 2, 3, 7, 4
 
@@ -122,6 +123,40 @@ def test_select(backend):
     np.testing.assert_array_equal(backend.numpy(cache.key), before)
 
 
+@pytest.mark.parametrize("index", [[1, 0], [0, 0], [1, 1, 0], [1], []], ids=str)
+def test_reorder(backend, index):
+    """The sequences follow the index, room and length stay, and appending goes on."""
+    cache = new_cache(backend, "float32")
+    cache.append(*rows(backend, 1, 4, "float32")[0])
+    before = backend.numpy(cache.key).copy(), backend.numpy(cache.value).copy()
+    assert cache.reorder(backend.array(index)) is None
+    assert (cache.length, cache.capacity) == (4, CAPACITY)
+    assert backend.dtype_name(cache.key) == backend.dtype_name(cache.value) == "float32"
+    of_sequences = np.array(index, int)
+    for ours, theirs in zip((cache.key, cache.value), before, strict=True):
+        np.testing.assert_array_equal(backend.numpy(ours), theirs[of_sequences])
+    more = [normal(seed, len(index), HEADS, 3, D_HEAD) for seed in (5, 6)]
+    cache.append(*(backend.array(array, "float32") for array in more))
+    np.testing.assert_array_equal(backend.numpy(cache.key)[:, :, :4], before[0][of_sequences])
+    assert_close(backend.numpy(cache.value)[:, :, 4:], more[1], "output", "float32")
+
+
+def test_reordering_as_many_sequences_keeps_the_room(backend):
+    cache = new_cache(backend)
+    cache.append(*rows(backend, 1, 4)[0])
+    before = address(backend, cache.key), address(backend, cache.value)
+    cache.reorder(backend.array([1, 1]))
+    assert before == (address(backend, cache.key), address(backend, cache.value))
+
+
+def test_an_index_is_left_as_it_was(backend):
+    cache, index = new_cache(backend), backend.array([1, 0])
+    cache.append(*rows(backend, 1, 2)[0])
+    cache.reorder(index)
+    cache.select(index)
+    np.testing.assert_array_equal(backend.numpy(index), [1, 0])
+
+
 @pytest.mark.parametrize("zero", ["batch", "n_kv_heads", "capacity", "d_head"])
 def test_empty(backend, zero):
     cache = new_cache(backend, **{zero: 0})
@@ -177,6 +212,27 @@ class TestErrors:
         with pytest.raises(ValueError, match="d_head must be at least 0 but is -1"):
             new_cache(backend, d_head=-1)
 
+    @pytest.mark.parametrize("method", ["reorder", "select"])
+    def test_indices(self, backend, method):
+        cache = new_cache(backend)
+        given, (key, _) = rows(backend, 1, 2)
+        cache.append(*given)
+        for index, error, message in (
+            ([0, 2], ValueError, r"index must lie between 0 and 1 but reaches from 0 to 2; .*beam"),
+            ([-1, 0], ValueError, "index must lie between 0 and 1 but reaches from -1 to 0"),
+            (
+                [[0, 1]],
+                ValueError,
+                r"index must have the shape \(new_batch,\) but has shape \(1, 2\)",
+            ),
+            (1, ValueError, r"has shape \(\); one number is one sequence"),
+            ([True, False], TypeError, "index must be integers but is .*bool; a row is"),
+            ([0.0, 1.0], TypeError, "index must be integers but is .*float64"),
+        ):
+            with pytest.raises(error, match=message):
+                getattr(cache, method)(backend.array(index))
+        np.testing.assert_array_equal(backend.numpy(cache.key), key)
+
     def test_gradients_are_refused(self):
         (key, value), _ = rows(TORCH, 1, 2)
         cache = new_cache(TORCH)
@@ -190,7 +246,7 @@ class TestErrors:
 
 def test_twins():
     ours, theirs = attnkit.numpy.cache.KVCache, attnkit.torch.cache.KVCache
-    for name in ("append", "clear", "select", "key", "value", "length", "capacity"):
+    for name in ("append", "clear", "select", "reorder", "key", "value", "length", "capacity"):
         assert hasattr(ours, name)
         assert hasattr(theirs, name)
     of_numpy = list(inspect.signature(ours).parameters.values())
