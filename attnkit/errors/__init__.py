@@ -7,6 +7,7 @@ them.
 
 from .arguments import *
 from .decoding import *
+from .graph import *
 from .heads import *
 from .layers import *
 from .lookup import *

@@ -4,6 +4,7 @@ from .attention import *
 from .cache import *
 from .chunked import *
 from .generate import *
+from .graph import *
 from .linear import *
 from .masks import *
 from .multihead import *
