@@ -1,4 +1,4 @@
-"""The dates task and the translator together: how chapters 1 and 4 train one and score it."""
+"""The dates task and a translator together: how chapters 1, 4 and 9 train one and score it."""
 
 from dataclasses import dataclass
 
@@ -22,10 +22,11 @@ class TranslationScores:
         Share of target tokens (end included) that stand in their place.
     alignment_accuracy : float or None
         Share of aligned tokens that look most at the source token they translate; None without
-        attention.
+        weights. Where there are layers and heads, the heads of the last layer look together: their
+        mean counts.
     predicted : Tensor of int64, (N, T)
         The translations.
-    weights : Tensor, (N, T, S), or None
+    weights : Tensor, (N, T, S) or (N, n_layers, n_heads, T, S), or None
         Where each step looked.
     """
 
@@ -36,7 +37,9 @@ class TranslationScores:
     weights: torch.Tensor | None
 
 
-def translation_loss(model, source, target, source_mask, target_mask, *, start):
+def translation_loss(
+    model, source, target, source_mask, target_mask, *, start, label_smoothing=0.0
+):
     """Masked cross-entropy of a batch under teacher forcing.
 
     The decoder reads the start token and then the *right* previous tokens, whatever it would have
@@ -44,7 +47,7 @@ def translation_loss(model, source, target, source_mask, target_mask, *, start):
 
     Parameters
     ----------
-    model : Translator
+    model : Translator or Transformer
         Called as ``model(source, read, source_mask)``.
     source, target : Tensor of int, (B, S) and (B, T)
         Source and target tokens.
@@ -52,6 +55,8 @@ def translation_loss(model, source, target, source_mask, target_mask, *, start):
         True where there is a token.
     start : int
         The token that opens a target.
+    label_smoothing : float
+        See `masked_cross_entropy`.
 
     Returns
     -------
@@ -60,7 +65,7 @@ def translation_loss(model, source, target, source_mask, target_mask, *, start):
     first = torch.full((len(target), 1), start)
     read = torch.cat([first, target[:, :-1]], dim=1)  # (B, T): the target, one place later
     logits, _ = model(source, read, source_mask)  # (B, T, V)
-    return masked_cross_entropy(logits, target, target_mask)
+    return masked_cross_entropy(logits, target, target_mask, label_smoothing=label_smoothing)
 
 
 def train_translator(
@@ -70,6 +75,7 @@ def train_translator(
     n_steps,
     batch_size=32,
     learning_rate=6e-3,
+    label_smoothing=0.0,
     seed=0,
     report=None,
     report_at=(),
@@ -82,7 +88,7 @@ def train_translator(
 
     Parameters
     ----------
-    model : Translator
+    model : Translator or Transformer
         Changed in place.
     dates : attnkit.tasks.dates.Dates
         The task.
@@ -90,6 +96,8 @@ def train_translator(
         How many batches, and lists in each.
     learning_rate : float or callable
         See `fit`.
+    label_smoothing : float
+        See `masked_cross_entropy`.
     seed : int
         Decides which lists are drawn.
     report, report_at, label
@@ -106,7 +114,8 @@ def train_translator(
     def batch_loss(step):
         split = splits[generator.integers(len(splits))]
         rows = torch.from_numpy(generator.integers(len(split[0]), size=batch_size))
-        return translation_loss(model, *(tensor[rows] for tensor in split), start=start)
+        batch = (tensor[rows] for tensor in split)
+        return translation_loss(model, *batch, start=start, label_smoothing=label_smoothing)
 
     return fit(
         model,
@@ -119,22 +128,26 @@ def train_translator(
     )
 
 
-def score_translator(model, split, vocabulary):
+def score_translator(model, split, vocabulary, *, return_weights=None):
     """Translate a split greedily and compare with what is right.
 
     Parameters
     ----------
-    model : Translator
+    model : Translator or Transformer
         Called through `translate`.
     split : attnkit.tasks.dates.Split
         What to translate.
     vocabulary : attnkit.tasks.dates.Vocabulary
         The target vocabulary.
+    return_weights : bool, optional
+        Handed to `translate`. When not given, the model does as it does by itself: a `Translator`
+        returns its weights, a `Transformer` does not.
 
     Returns
     -------
     TranslationScores
     """
+    asked = {} if return_weights is None else {"return_weights": return_weights}
     source, target, source_mask, target_mask = _tensors(split)
     predicted, weights = model.translate(
         source,
@@ -142,15 +155,23 @@ def score_translator(model, split, vocabulary):
         start=vocabulary.start,
         end=vocabulary.end,
         max_length=target.shape[1],
+        **asked,
     )
     alignment = torch.from_numpy(split.alignment)
     return TranslationScores(
         exact_match=exact_match(predicted, target, target_mask),
         token_accuracy=(predicted == target)[target_mask].double().mean().item(),
-        alignment_accuracy=None if weights is None else alignment_accuracy(weights, alignment),
+        alignment_accuracy=None
+        if weights is None
+        else alignment_accuracy(_look(weights), alignment),
         predicted=predicted,
         weights=weights,
     )
+
+
+def _look(weights):
+    """Return where each step looked as one look, `(N, T, S)`: the last layer, its heads' mean."""
+    return weights if weights.ndim == 3 else weights[:, -1].mean(1)
 
 
 def _tensors(split):

@@ -10,6 +10,7 @@ from attnkit.torch import (
     Encoder,
     FixedDecoder,
     LuongDecoder,
+    Transformer,
     Translator,
     gru_step,
     lstm_step,
@@ -18,6 +19,7 @@ from attnkit.torch import (
     score_translator,
     train_translator,
     translation_loss,
+    warmup_schedule,
 )
 from tests.tolerances import assert_close
 
@@ -282,6 +284,66 @@ def test_a_model_without_attention_has_no_alignment(task):
     assert scores.weights is None
 
 
+def test_heads_of_the_last_layer_look_together(task):
+    """Two heads beside the word on either side, one on it with less: the mean is on the word."""
+    split = task.test[2]
+
+    class Heads(Parrot):
+        def translate(self, source, source_mask, *, start, end, max_length, return_weights):
+            assert return_weights
+            place = {"start": start, "end": end, "max_length": max_length}
+            tokens, on = super().translate(source, source_mask, **place)
+            left, right = 0.6 * on.roll(-1, -1) + 0.4 * on, 0.6 * on.roll(1, -1) + 0.4 * on
+            last = torch.stack([left, right], 1)  # (N, heads, T, S)
+            first = torch.ones_like(last)  # (N, heads, T, S), says nothing
+            return tokens, torch.stack([first, last], 1)
+
+    scores = score_translator(Heads(split), split, task.target_vocabulary, return_weights=True)
+    assert scores.alignment_accuracy == 1.0
+    assert scores.weights.shape == (len(split), 2, 2, *scores.predicted.shape[1:], 13)
+
+
+@pytest.mark.parametrize("asked", [None, False, True], ids=["by itself", "no", "yes"])
+def test_a_transformer_is_scored_too(task, asked):
+    torch.manual_seed(0)
+    sizes = {"d_model": 8, "n_heads": 2, "n_layers": 3}
+    model = Transformer(len(task.source_vocabulary), len(task.target_vocabulary), **sizes)
+    keywords = {} if asked is None else {"return_weights": asked}
+    scores = score_translator(model, task.test[1], task.target_vocabulary, **keywords)
+    assert scores.predicted.shape == task.test[1].target.shape
+    if asked:
+        n, t = task.test[1].target.shape
+        assert scores.weights.shape == (n, 3, 2, t, task.test[1].source.shape[1])
+        assert 0 <= scores.alignment_accuracy <= 1
+    else:
+        assert scores.weights is None
+        assert scores.alignment_accuracy is None
+
+
+def test_label_smoothing_reaches_the_loss(task):
+    """Of logits that are all alike every target costs log V; smoothing shows where they differ."""
+    target = torch.tensor([[3, 4]])
+    logits = torch.tensor([[[5.0, 0, 0, 0, 0], [0, 0, 0, 0, 5.0]]])
+
+    def model(source, read, source_mask):
+        return logits, None
+
+    tensors = torch.zeros(1, 2), target, None, torch.tensor([[True, True]])
+    plain = translation_loss(model, *tensors, start=1)
+    close(plain, masked_cross_entropy(logits, target, tensors[-1]))
+    smooth = translation_loss(model, *tensors, start=1, label_smoothing=0.3)
+    close(smooth, masked_cross_entropy(logits, target, tensors[-1], label_smoothing=0.3))
+    assert smooth != plain
+
+    trained = [
+        train_translator(
+            model_for(task, d_state=8, d_embedding=4), task, n_steps=2, label_smoothing=amount
+        ).loss[0]
+        for amount in (0.0, 0.3)
+    ]
+    assert trained[0] != trained[1]
+
+
 def test_training_repeats_exactly(task):
     losses = [
         train_translator(
@@ -299,6 +361,22 @@ def test_a_small_translator_learns_one_date():
     history = train_translator(model, task, n_steps=180, learning_rate=2e-2)
     scores = score_translator(model, task.test[1], task.target_vocabulary)
     assert history.loss[0] > 4  # the log of 196 tokens is 5.3
+    assert np.mean(history.loss[-20:]) < 0.3
+    assert scores.token_accuracy > 0.95
+    assert scores.alignment_accuracy > 0.8
+
+
+def test_a_small_transformer_learns_one_date():
+    """With the same functions, a few seconds: most tokens right on days never seen, and aligned."""
+    task = load_dates((1,), n_train=1500, n_test=100)
+    torch.manual_seed(0)
+    sizes = {"d_model": 32, "n_heads": 2, "n_layers": 1, "norm": "pre"}
+    model = Transformer(len(task.source_vocabulary), len(task.target_vocabulary), **sizes)
+    history = train_translator(
+        model, task, n_steps=200, learning_rate=lambda step: warmup_schedule(step, 32, 50)
+    )
+    scores = score_translator(model, task.test[1], task.target_vocabulary, return_weights=True)
+    assert history.loss[0] > 4
     assert np.mean(history.loss[-20:]) < 0.3
     assert scores.token_accuracy > 0.95
     assert scores.alignment_accuracy > 0.8
