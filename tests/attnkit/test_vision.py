@@ -467,6 +467,35 @@ class TestGradients:
         inputs = [tensor(1, 2, 2, 4, 2), *(parameter.detach() for parameter in parameters)]
         assert gradcheck(run, [value.clone().requires_grad_() for value in inputs], fast_mode=True)
 
+    @pytest.mark.parametrize(
+        ("module", "name", "more"),
+        [
+            (lambda: NonLocalBlock(2, 3), "non_local_block", ()),
+            (lambda: functions.ConvolutionLayer(2, 3), "convolution_layer", ()),
+            (
+                lambda: VisionTransformer((4, 2), 2, 2, 4, 1, 2, 3, 3, n_convolutions=1, d_pool=3),
+                "vision_transformer",
+                (2, 2),
+            ),
+        ],
+        ids=["non_local", "convolution", "vision_transformer"],
+    )
+    def test_functions_of_parameters(self, module, name, more):
+        """The formula has the gradients of the module, in the images and in every parameter."""
+        made, function, images = drawn(module()), getattr(functions, name), tensor(1, 2, 2, 4, 2)
+        gradients = []
+        for run in (made, lambda x: function(x, made.parameter_mapping(), *more)):
+            made.zero_grad()
+            x = images.clone().requires_grad_()
+            run(x).square().sum().backward()
+            parts = [x.grad, *(parameter.grad for parameter in made.parameters())]
+            # together, since the gradient of the bias of keys is nothing but rounding
+            gradients.append(torch.cat([part.flatten() for part in parts]))
+        assert_close(*gradients, "layers")
+        assert gradcheck(
+            lambda x: function(x, made.parameter_mapping(), *more), images.requires_grad_()
+        )
+
     def test_the_class_token_learns(self):
         """It is a parameter: made anew in every call it would never change."""
         made = VisionTransformer(4, 2, 1, 8, 1, 2, 8, 3)
