@@ -11,6 +11,8 @@ from .graph import *
 from .heads import *
 from .layers import *
 from .lookup import *
+from .marks import *
 from .patterns import *
 from .positions import *
+from .steps import *
 from .vision import *

@@ -1,5 +1,6 @@
 """Checks of a single argument: its axes, its size, its kind; every other file here builds on them."""
 
+import functools
 import operator
 
 __all__ = [
@@ -100,9 +101,8 @@ def check_axes(name, shape, expected):
     Traceback (most recent call last):
     ValueError: query needs at least 2 axes, (..., m, d_k), but has shape (3,); ...
     """
-    words = expected.strip("()").replace(" ", "").strip(",").split(",")
-    axes = len(words) - ("..." in words)
-    if "..." in words and len(shape) < axes:
+    axes, more = _axes_of(expected)
+    if more and len(shape) < axes:
         hint = (
             f"is an axis missing? One vector becomes one row with {name}[None, :]"
             if axes == 2
@@ -112,10 +112,18 @@ def check_axes(name, shape, expected):
         raise ValueError(
             f"{name} needs at least {axes} {plural}, {expected}, but has shape {tuple(shape)}; {hint}"
         )
-    if "..." not in words and len(shape) != axes:
+    if not more and len(shape) != axes:
         raise ValueError(
             f"{name} needs the shape {expected} but has shape {tuple(shape)}; parameters carry no batch axes"
         )
+
+
+@functools.cache  # asked at every call, about a few shapes
+def _axes_of(expected):
+    """Return how many axes a shape in words names, and whether it allows more before them."""
+    words = expected.strip("()").replace(" ", "").strip(",").split(",")
+    more = "..." in words
+    return len(words) - more, more
 
 
 def check_leading(**shapes):
@@ -463,7 +471,7 @@ def check_rows(name, shape, words, width):
         )
 
 
-def check_probability(name, number):
+def check_probability(name, number, reason="it is the share that is dropped"):
     """Return a probability below 1 as a float, or refuse it.
 
     Parameters
@@ -472,6 +480,8 @@ def check_probability(name, number):
         The argument.
     number : float
         What came.
+    reason : str
+        What it is a share of.
 
     Returns
     -------
@@ -493,7 +503,5 @@ def check_probability(name, number):
     """
     check_real(name, number)
     if not 0 <= number < 1:
-        raise ValueError(
-            f"{name} must be at least 0 and below 1 but is {number}; it is the share that is dropped"
-        )
+        raise ValueError(f"{name} must be at least 0 and below 1 but is {number}; {reason}")
     return float(number)

@@ -10,9 +10,8 @@ import inspect
 
 import numpy as np
 
-from attnkit import step_errors
-
-from ._arrays import boolean_array
+from .. import errors
+from ._arrays import _float_array, boolean_array
 from .attention import attend
 from .scores import additive_scores, general_scores
 
@@ -32,11 +31,14 @@ def _step(check):
         @functools.wraps(function)
         def wrapper(*arguments, **keywords):
             given = signature.bind(*arguments, **keywords).arguments
-            parameters = step_errors.mapping(function.__name__, given.pop("parameters"))
-            parameters = {name: _real(name, array) for name, array in parameters.items()}
+            parameters = given.pop("parameters")
+            if not hasattr(parameters, "items"):
+                kind = type(parameters).__name__
+                errors.refuse_type("parameters", kind, "a mapping", errors.NOT_PARAMETERS)
+            parameters = {name: _float_array(name, array) for name, array in parameters.items()}
             key_mask = given.pop("key_mask", None)
             masks = {} if key_mask is None else {"key_mask": boolean_array("key_mask", key_mask)}
-            arrays = {name: _real(name, array) for name, array in given.items()}
+            arrays = {name: _float_array(name, array) for name, array in given.items()}
             check(parameters=_shapes(parameters), **_shapes(arrays), **_shapes(masks))
             types = [array.dtype for array in (*arrays.values(), *parameters.values())]
             dtype = np.result_type(*types)
@@ -55,7 +57,7 @@ def _step(check):
     return decorate
 
 
-@_step(step_errors.rnn_step)
+@_step(errors.check_rnn_step)
 def rnn_step(x, state, parameters):
     r"""Move the state of a plain recurrent network by one step.
 
@@ -97,7 +99,7 @@ def rnn_step(x, state, parameters):
     return np.tanh(from_input + from_state)
 
 
-@_step(step_errors.gru_step)
+@_step(errors.check_gru_step)
 def gru_step(x, state, parameters):
     r"""Move the state of a gated recurrent unit by one step.
 
@@ -148,7 +150,7 @@ def gru_step(x, state, parameters):
     return (1 - update) * candidate + update * state
 
 
-@_step(step_errors.lstm_step)
+@_step(errors.check_lstm_step)
 def lstm_step(x, state, cell, parameters):
     r"""Move the state and the cell of a long short-term memory by one step.
 
@@ -197,7 +199,7 @@ def lstm_step(x, state, cell, parameters):
     return _sigmoid(show) * np.tanh(cell), cell
 
 
-@_step(step_errors.additive_step)
+@_step(errors.check_additive_step)
 def additive_step(embedded, state, encoder_states, parameters, key_mask=None):
     r"""One decoder step with Bahdanau's attention: the previous state asks, then the state moves.
 
@@ -263,7 +265,7 @@ def additive_step(embedded, state, encoder_states, parameters, key_mask=None):
     return state, context, weights
 
 
-@_step(step_errors.luong_step)
+@_step(errors.check_luong_step)
 def luong_step(embedded, state, attentional, encoder_states, parameters, key_mask=None):
     r"""One decoder step with Luong's attention: the state moves first, then it asks.
 
@@ -345,13 +347,6 @@ def _beside(left, right):
 def _sigmoid(x):
     # 1 / (1 + exp(-x)) overflows for large negative x; this form is the same function.
     return 0.5 * (1 + np.tanh(0.5 * x))
-
-
-def _real(name, array):
-    """One argument as a float array: whole numbers become float64, complex ones are refused."""
-    array = np.asarray(array)
-    step_errors.real(name, array.dtype.kind in "fiub", array.dtype)
-    return array if array.dtype.kind == "f" else array.astype(np.float64)
 
 
 def _shapes(arrays):

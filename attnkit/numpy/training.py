@@ -5,7 +5,8 @@ There is no training here; the loop that trains is `attnkit.torch.fit`.
 
 import numpy as np
 
-from attnkit import step_errors
+from attnkit import errors
+from attnkit.errors import check_alignment, check_classes, check_loss, check_same_shape
 from attnkit.schedules import warmup_schedule
 
 __all__ = ["alignment_accuracy", "exact_match", "masked_cross_entropy", "warmup_schedule"]
@@ -53,12 +54,12 @@ def masked_cross_entropy(logits, target, mask, *, label_smoothing=0.0):
     0.6931471805599453
     """
     logits, target, mask = np.asarray(logits), np.asarray(target), np.asarray(mask)
-    step_errors.loss(logits.shape, target.shape, mask.shape, label_smoothing)
-    step_errors.boolean("mask", mask.dtype == bool, mask.dtype)
+    check_loss(logits.shape, target.shape, mask.shape, label_smoothing)
+    _check_boolean("mask", mask)
     logits, target = _wide(logits)[mask], _whole("target", target)[mask]  # (counted, V), (counted,)
     if target.size == 0:
         return logits.dtype.type(0)
-    step_errors.classes("target", target.min(), target.max(), logits.shape[-1])
+    check_classes("target", target.min(), target.max(), logits.shape[-1])
     shifted = logits - logits.max(axis=-1, keepdims=True)
     log_p = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))  # (counted, V)
     right = np.take_along_axis(log_p, target[:, None], axis=-1)[:, 0]  # (counted,)
@@ -101,9 +102,9 @@ def exact_match(predicted, target, mask):
     0.5
     """
     predicted, target, mask = np.asarray(predicted), np.asarray(target), np.asarray(mask)
-    step_errors.marks("target", target.shape, predicted.shape, other_name="predicted")
-    step_errors.marks("target", target.shape, mask.shape)
-    step_errors.boolean("mask", mask.dtype == bool, mask.dtype)
+    check_same_shape("predicted", predicted.shape, "target", target.shape)
+    check_same_shape("mask", mask.shape, "target", target.shape)
+    _check_boolean("mask", mask)
     right = (_whole("predicted", predicted) == _whole("target", target)) | ~mask
     return _share(right.all(axis=-1), mask.any(axis=-1))
 
@@ -137,7 +138,7 @@ def alignment_accuracy(weights, alignment):
     """
     weights, alignment = np.asarray(weights), np.asarray(alignment)
     alignment = _whole("alignment", alignment)
-    step_errors.alignment(weights.shape, alignment.shape, alignment.max(initial=-1))
+    check_alignment(weights.shape, alignment.shape, alignment.max(initial=-1))
     scored = alignment >= 0
     if weights.shape[-1] == 0:  # argmax over nothing is undefined; nothing can be scored either
         return 0.0
@@ -153,15 +154,20 @@ def _share(right, counts):
 def _wide(logits):
     """Single precision at least: a loss summed in half precision loses its small terms."""
     if np.issubdtype(logits.dtype, np.complexfloating):
-        raise TypeError(f"logits must be real numbers, got {logits.dtype}")
+        errors.refuse_type("logits", logits.dtype, "real", errors.COMPLEX)
     if not np.issubdtype(logits.dtype, np.floating):
         return logits.astype(np.float64)
     return logits.astype(np.promote_types(logits.dtype, np.float32), copy=False)
 
 
+def _check_boolean(name, mask):
+    """Refuse a mask that is not boolean: one of 0.0 and 1.0 would pick positions, not mark them."""
+    if mask.dtype != bool:
+        errors.refuse_type(name, mask.dtype, "boolean", errors.NOT_COUNTED)
+
+
 def _whole(name, array):
     # An empty list arrives as float64; it holds no number that could be anything but whole.
-    step_errors.whole_numbers(
-        name, array.size == 0 or np.issubdtype(array.dtype, np.integer), array.dtype
-    )
+    if array.size and array.dtype.kind not in "iu":
+        errors.refuse_type(name, array.dtype, "integers", errors.NOT_CLASSES)
     return array.astype(np.int64, copy=False)

@@ -12,10 +12,9 @@ import math
 import torch
 from torch import nn
 
-from attnkit import step_errors
-from attnkit.errors import check_choice
-
-from ._tensors import boolean_tensor
+from .. import errors
+from ..errors import check_choice
+from ._tensors import _float_tensor, boolean_tensor
 from .attention import attend
 from .generate import greedy
 from .scores import additive_scores, general_scores
@@ -50,11 +49,14 @@ def _step(check):
         @functools.wraps(function)
         def wrapper(*arguments, **keywords):
             given = signature.bind(*arguments, **keywords).arguments
-            parameters = step_errors.mapping(function.__name__, given.pop("parameters"))
-            parameters = {name: _real(name, tensor) for name, tensor in parameters.items()}
+            parameters = given.pop("parameters")
+            if not hasattr(parameters, "items"):
+                kind = type(parameters).__name__
+                errors.refuse_type("parameters", kind, "a mapping", errors.NOT_PARAMETERS)
+            parameters = {name: _float_tensor(name, tensor) for name, tensor in parameters.items()}
             key_mask = given.pop("key_mask", None)
             masks = {} if key_mask is None else {"key_mask": boolean_tensor("key_mask", key_mask)}
-            tensors = {name: _real(name, tensor) for name, tensor in given.items()}
+            tensors = {name: _float_tensor(name, tensor) for name, tensor in given.items()}
             check(parameters=_shapes(parameters), **_shapes(tensors), **_shapes(masks))
             types = {tensor.dtype for tensor in (*tensors.values(), *parameters.values())}
             dtype = functools.reduce(torch.promote_types, types)
@@ -72,7 +74,7 @@ def _step(check):
     return decorate
 
 
-@_step(step_errors.rnn_step)
+@_step(errors.check_rnn_step)
 def rnn_step(x, state, parameters):
     r"""Move the state of a plain recurrent network by one step.
 
@@ -114,7 +116,7 @@ def rnn_step(x, state, parameters):
     return torch.tanh(from_input + from_state)
 
 
-@_step(step_errors.gru_step)
+@_step(errors.check_gru_step)
 def gru_step(x, state, parameters):
     r"""Move the state of a gated recurrent unit by one step.
 
@@ -165,7 +167,7 @@ def gru_step(x, state, parameters):
     return (1 - update) * candidate + update * state
 
 
-@_step(step_errors.lstm_step)
+@_step(errors.check_lstm_step)
 def lstm_step(x, state, cell, parameters):
     r"""Move the state and the cell of a long short-term memory by one step.
 
@@ -215,7 +217,7 @@ def lstm_step(x, state, cell, parameters):
     return torch.sigmoid(show) * torch.tanh(cell), cell
 
 
-@_step(step_errors.additive_step)
+@_step(errors.check_additive_step)
 def additive_step(embedded, state, encoder_states, parameters, key_mask=None):
     r"""One decoder step with Bahdanau's attention: the previous state asks, then the state moves.
 
@@ -282,7 +284,7 @@ def additive_step(embedded, state, encoder_states, parameters, key_mask=None):
     return state, context, weights
 
 
-@_step(step_errors.luong_step)
+@_step(errors.check_luong_step)
 def luong_step(embedded, state, attentional, encoder_states, parameters, key_mask=None):
     r"""One decoder step with Luong's attention: the state moves first, then it asks.
 
@@ -408,7 +410,7 @@ class Encoder(nn.Module):
             states, last = self.layer(embedded)  # (B, S, d_output), (directions, B, d_state)
         else:
             lengths = source_mask.sum(dim=1)
-            step_errors.right_padding(
+            errors.check_right_padding(
                 bool((source_mask == (torch.arange(source.shape[1]) < lengths[:, None])).all()),
                 int(lengths.min()),
             )
@@ -767,13 +769,6 @@ def _beside(left, right):
         batch = torch.broadcast_shapes(left.shape[:-1], right.shape[:-1])
         left, right = (part.expand(*batch, part.shape[-1]) for part in (left, right))
     return torch.cat([left, right], dim=-1)
-
-
-def _real(name, tensor):
-    """One argument as a float tensor: whole numbers are promoted, complex ones are refused."""
-    step_errors.tensor(name, isinstance(tensor, torch.Tensor), type(tensor).__name__)
-    step_errors.real(name, not tensor.is_complex(), tensor.dtype)
-    return tensor if tensor.is_floating_point() else tensor.to(torch.get_default_dtype())
 
 
 def _shapes(tensors):

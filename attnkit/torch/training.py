@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import torch
 from torch.nn import functional
 
-from attnkit import step_errors
+from attnkit import errors
+from attnkit.errors import check_alignment, check_classes, check_loss, check_same_shape
 from attnkit.progress import progress
 from attnkit.schedules import warmup_schedule
 
@@ -65,12 +66,12 @@ def masked_cross_entropy(logits, target, mask, *, label_smoothing=0.0):
     >>> round(masked_cross_entropy(logits, torch.tensor([1, 0]), mask).item(), 6)  # log 2
     0.693147
     """
-    step_errors.loss(logits.shape, target.shape, mask.shape, label_smoothing)
-    step_errors.boolean("mask", mask.dtype == torch.bool, mask.dtype)
+    check_loss(logits.shape, target.shape, mask.shape, label_smoothing)
+    _check_boolean("mask", mask)
     logits, target = _wide(logits)[mask], _whole("target", target)[mask]  # (counted, V), (counted,)
     if len(target) == 0:
         return logits.sum()  # zero, and differentiable
-    step_errors.classes("target", int(target.min()), int(target.max()), logits.shape[-1])
+    check_classes("target", int(target.min()), int(target.max()), logits.shape[-1])
     return functional.cross_entropy(logits, target, label_smoothing=label_smoothing)
 
 
@@ -105,9 +106,9 @@ def exact_match(predicted, target, mask):
     >>> exact_match(torch.tensor([[1, 2, 9], [1, 3, 3]]), target, mask)
     0.5
     """
-    step_errors.marks("target", target.shape, predicted.shape, other_name="predicted")
-    step_errors.marks("target", target.shape, mask.shape)
-    step_errors.boolean("mask", mask.dtype == torch.bool, mask.dtype)
+    check_same_shape("predicted", predicted.shape, "target", target.shape)
+    check_same_shape("mask", mask.shape, "target", target.shape)
+    _check_boolean("mask", mask)
     right = (_whole("predicted", predicted) == _whole("target", target)) | ~mask
     return _share(right.all(dim=-1), mask.any(dim=-1))
 
@@ -142,7 +143,7 @@ def alignment_accuracy(weights, alignment):
     """
     alignment = _whole("alignment", alignment)
     largest = int(alignment.max()) if alignment.numel() else -1
-    step_errors.alignment(weights.shape, alignment.shape, largest)
+    check_alignment(weights.shape, alignment.shape, largest)
     if weights.shape[-1] == 0:  # argmax over nothing is undefined; nothing can be scored either
         return 0.0
     return _share(weights.argmax(dim=-1) == alignment, alignment >= 0)
@@ -315,15 +316,22 @@ def _share(right, counts):
 def _wide(logits):
     """Single precision at least: a loss summed in half precision loses its small terms."""
     if logits.dtype.is_complex:
-        raise TypeError(f"logits must be real numbers, got {logits.dtype}")
+        errors.refuse_type("logits", logits.dtype, "real", errors.COMPLEX)
     if not logits.dtype.is_floating_point:
         return logits.to(torch.get_default_dtype())
     return logits.to(torch.promote_types(logits.dtype, torch.float32))
+
+
+def _check_boolean(name, mask):
+    """Refuse a mask that is not boolean: one of 0.0 and 1.0 would pick positions, not mark them."""
+    if mask.dtype != torch.bool:
+        errors.refuse_type(name, mask.dtype, "boolean", errors.NOT_COUNTED)
 
 
 def _whole(name, tensor):
     is_whole = not (tensor.dtype.is_floating_point or tensor.dtype.is_complex)
     is_whole = is_whole and tensor.dtype != torch.bool
     # An empty tensor is float32 unless told otherwise; it holds nothing that is not whole.
-    step_errors.whole_numbers(name, is_whole or tensor.numel() == 0, tensor.dtype)
+    if tensor.numel() and not is_whole:
+        errors.refuse_type(name, tensor.dtype, "integers", errors.NOT_CLASSES)
     return tensor.long()

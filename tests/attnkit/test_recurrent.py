@@ -370,9 +370,12 @@ def test_a_missing_parameter_is_named(step, backend):
 def test_a_transposed_or_narrow_parameter_is_named_with_both_shapes(step, backend):
     for name, values in step.parameters.items():
         wrong = step.parameters | {name: values[..., :-1]}
-        with pytest.raises(ValueError, match=r"must have shape .* got .*x @ w") as caught:
+        with pytest.raises(
+            ValueError, match=r"has shape .*(here; .*x @|needs the shape)"
+        ) as caught:
             step.run(backend, step.arrays(B), parameters=wrong)
-        assert step.name in str(caught.value)
+        if name != "v":  # a narrow v is told by the matrices that meet it
+            assert str(caught.value).startswith(name)
     wrong = step.parameters | {"w_state": step.parameters["w_input"].T}
     with pytest.raises(ValueError, match="w_state"):
         step.run(backend, step.arrays(B), parameters=wrong)
@@ -380,32 +383,41 @@ def test_a_transposed_or_narrow_parameter_is_named_with_both_shapes(step, backen
 
 @each_step
 def test_complex_numbers_and_parameters_without_names_are_refused(step, backend):
-    with pytest.raises(TypeError, match="real numbers"):
+    with pytest.raises(TypeError, match=r"state must be real but is .*complex128"):
         step.run(backend, step.arrays(B) | {"state": np.zeros((B, H), complex)}, dtype=None)
     arrays = {name: backend.array(values) for name, values in step.arrays(B).items()}
-    with pytest.raises(TypeError, match="mapping from names"):
+    with pytest.raises(
+        TypeError,
+        match="parameters must be a mapping but is list; weights and biases go in by name",
+    ):
         getattr(backend.functions, step.name)(**arrays, parameters=[1, 2])
 
 
 @each_step
 def test_batches_that_do_not_fit_are_refused(step, backend):
     arrays = step.arrays(B)
-    with pytest.raises(ValueError, match=r"batch axes must agree.*state"):
+    with pytest.raises(ValueError, match=r"leading axes of .*state \(4,\).* do not broadcast"):
         step.run(backend, arrays | {"state": normal(1, B + 1, H)})
 
 
 def test_more_messages(backend):
-    with pytest.raises(ValueError, match="equal widths, got state 6, cell 5"):
+    with pytest.raises(ValueError, match="cell has width 5 but state has width 6; an LSTM"):
         LSTM.run(backend, LSTM.arrays(B) | {"cell": normal(1, B, H - 1)})
-    with pytest.raises(ValueError, match="must have a last axis"):
+    with pytest.raises(
+        ValueError, match=r"state needs at least 1 axis, \(\.\.\., width\), but has shape \(\)"
+    ):
         GRU.run(backend, GRU.arrays(B) | {"state": np.array(1.0)})
-    with pytest.raises(ValueError, match="one row for each source position"):
+    with pytest.raises(ValueError, match=r"encoder_states needs at least 2 axes, \(\.\.\., n, d\)"):
         BAHDANAU.run(backend, BAHDANAU.arrays() | {"encoder_states": normal(1, D)})
-    with pytest.raises(ValueError, match="n = 5 source positions, got \\(3, 4\\)"):
+    with pytest.raises(
+        ValueError, match=r"key_mask has shape \(3, 4\) but encoder_states has 5 source"
+    ):
         BAHDANAU.run(backend, BAHDANAU.arrays(B), key_mask=MASK[:, :4])
     with pytest.raises(TypeError, match="key_mask must be bool"):
         BAHDANAU.run(backend, BAHDANAU.arrays(B), key_mask=MASK.astype(float))
-    with pytest.raises(ValueError, match=r"w_query.*two axes"):
+    with pytest.raises(
+        ValueError, match=r"w_query needs the shape \(d_q, d_a\) but has shape \(6,\)"
+    ):
         BAHDANAU.run(backend, BAHDANAU.arrays(B), parameters=ADDITIVE | {"w_query": normal(1, H)})
 
 

@@ -112,19 +112,28 @@ def test_slopes_of_the_loss():
 
 
 def test_messages_of_the_loss(backend):
-    with pytest.raises(ValueError, match=r"axes of target and one more.*\(2, 5, 7\).*\(2, 4\)"):
+    with pytest.raises(
+        ValueError,
+        match=r"target has shape \(2, 4\) but logits without its classes has shape \(2, 5\)",
+    ):
         loss(backend, target=TARGET[:, :4], mask=MASK[:, :4])
-    with pytest.raises(ValueError, match="mask must have the shape of target"):
+    with pytest.raises(
+        ValueError, match=r"mask has shape .* but target has shape .*position by position"
+    ):
         loss(backend, mask=MASK[:1])
-    with pytest.raises(ValueError, match=r"classes from 0 to 6.*from .* to 7.*padding"):
+    with pytest.raises(
+        ValueError, match=r"target must lie between 0 and 6 .* from .* to 7; is padding"
+    ):
         loss(backend, target=TARGET + 7 * (TARGET == 0), mask=MASK | True)
-    with pytest.raises(ValueError, match="label_smoothing must be at least 0 and below 1"):
+    with pytest.raises(
+        ValueError, match=r"label_smoothing must be at least 0 and below 1 .*spread over all"
+    ):
         loss(backend, label_smoothing=1.0)
     with pytest.raises(TypeError, match="mask must be boolean"):
         loss(backend, mask=MASK.astype(float))
-    with pytest.raises(TypeError, match="target must hold whole numbers"):
+    with pytest.raises(TypeError, match=r"target must be integers but is .*float64; a class"):
         loss(backend, target=TARGET.astype(float))
-    with pytest.raises(TypeError, match="real numbers"):
+    with pytest.raises(TypeError, match=r"logits must be real but is .*complex128"):
         loss(backend, LOGITS.astype(complex))
 
 
@@ -154,11 +163,11 @@ def test_exact_match(backend):
 
 def test_messages_of_exact_match(backend):
     target = np.ones((2, 3), int)
-    with pytest.raises(ValueError, match="predicted must have the shape of target"):
+    with pytest.raises(ValueError, match=r"predicted has shape .* but target has shape"):
         match(backend, target[:, :2], target, target > 0)
-    with pytest.raises(ValueError, match="mask must have the shape of target"):
+    with pytest.raises(ValueError, match=r"mask has shape .* but target has shape"):
         match(backend, target, target, np.ones(3, bool))
-    with pytest.raises(TypeError, match="predicted must hold whole numbers"):
+    with pytest.raises(TypeError, match=r"predicted must be integers but is .*float64"):
         match(backend, target * 1.0, target, target > 0)
     with pytest.raises(TypeError, match="mask must be boolean"):
         match(backend, target, target, target)
@@ -182,11 +191,16 @@ def test_alignment_accuracy(backend):
 
 def test_messages_of_alignment_accuracy(backend):
     weights = np.ones((2, 3, S))
-    with pytest.raises(ValueError, match=r"axes of alignment and one more.*\(2, 3, 4\).*\(3, 2\)"):
+    with pytest.raises(
+        ValueError,
+        match=r"alignment has shape \(3, 2\) but weights without its keys has shape \(2, 3\)",
+    ):
         aligned(backend, weights, np.zeros((3, 2), int))
-    with pytest.raises(ValueError, match="position 4, but weights cover 4 positions"):
+    with pytest.raises(
+        ValueError, match="alignment names source position 4 but weights has 4 of them, 0 to 3"
+    ):
         aligned(backend, weights, np.full((2, 3), S))
-    with pytest.raises(TypeError, match="alignment must hold whole numbers"):
+    with pytest.raises(TypeError, match=r"alignment must be integers but is .*float64"):
         aligned(backend, weights, np.zeros((2, 3)))
 
 
