@@ -56,9 +56,9 @@ def dense_tiles(query, key, value, mask=None, *, causal=False, scale=None, chunk
     rows = min(m, max(TILE // columns, 64), 128 if causal else m)
     heads = max(TILE // (rows * columns), 1)
     running = RunningSoftmax(max(TILE, rows * columns), bounded, query.dtype)
-    triangle = np.tri(
-        rows, rows, -1, dtype=query.dtype
-    )  # the key r + 1 + c steps ahead of the first
+    scaled = np.empty((heads, rows, query.shape[-1]), query.dtype)  # used again, as scores are
+    if causal:  # in column c stands the key c + 1 steps ahead of the first query
+        triangle = np.tri(rows, rows, -1, dtype=query.dtype)
     no_lead = (None,) * (not lead)  # then an axis of one head
     query, key, value = (
         np.broadcast_to(array, lead + array.shape[-2:])[no_lead] for array in (query, key, value)
@@ -73,7 +73,8 @@ def dense_tiles(query, key, value, mask=None, *, causal=False, scale=None, chunk
             keys, values = _for_blas(key[group]), _for_blas(value[group])  # (heads, n, d)
             for row in range(first_row, m, rows):
                 end = min(row + rows, m)
-                queries = query[group][:, row:end] * scale  # (heads, rows, d_k)
+                queries = query[group][:, row:end]  # (heads, rows, d_k)
+                queries = np.multiply(queries, scale, out=scaled[: len(queries), : end - row])
                 seen = row + n - m + 1 if causal else n  # keys that all these queries see
                 last = end + n - m if causal else n  # keys that any of them sees
                 part = running.rows(whole[group][:, row:end])

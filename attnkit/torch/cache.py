@@ -72,12 +72,12 @@ class KVCache:
     @property
     def key(self):
         """The keys stored so far, a view ``(batch, n_kv_heads, length, d_head)``."""
-        return self._key[:, :, : self._length]
+        return self._key.narrow(2, 0, self._length)
 
     @property
     def value(self):
         """The values stored so far, a view ``(batch, n_kv_heads, length, d_head)``."""
-        return self._value[:, :, : self._length]
+        return self._value.narrow(2, 0, self._length)
 
     def append(self, key, value):
         """Store the keys and values of new positions behind those stored already.

@@ -520,9 +520,8 @@ class MultiHeadAttention(nn.Module):
             weight, bias = weight[:, columns], None if bias is None else bias[columns]
         heads = [self.n_heads, self.n_kv_heads, self.n_kv_heads][first:last]
         joint = _affine(x, weight, bias)  # (..., length, width)
-        joint = joint.reshape(*joint.shape[:-1], sum(heads), self.d_head)
-        parts = joint.split(heads, -2)  # (..., length, heads, d_head) each
-        return [part.transpose(-3, -2) for part in parts]  # (..., heads, length, d_head) each
+        joint = joint.unflatten(-1, (sum(heads), self.d_head)).transpose(-3, -2)
+        return torch.split_with_sizes(joint, heads, -3)  # (..., heads, length, d_head) each
 
     def _look_up(self, q, k, v, mask, causal, return_weights):
         """Attend in each head, merge and project."""
