@@ -13,7 +13,7 @@ import attnkit.numpy.generate
 import attnkit.torch.generate
 from attnkit.numpy import multi_head_attention
 from tests.attnkit import loops
-from tests.attnkit.backends import BACKENDS, NUMPY, normal
+from tests.attnkit.backends import BACKENDS, NUMPY, TORCH, normal
 from tests.tolerances import assert_close
 
 END = 0
@@ -452,6 +452,35 @@ class TestCachedDecoding:
         )
         np.testing.assert_array_equal(backend.numpy(tokens), expected[0])
         assert_close(backend.numpy(scores), expected[1], "layer")
+
+    @torch.no_grad()
+    def test_a_transformer_whose_caches_follow_the_beams(self):
+        """State: a DecoderCache for each layer, the memory and its mask, all with a row a sequence."""
+        torch.manual_seed(1)
+        model = TORCH.functions.Transformer(7, 6, d_model=8, n_heads=2).double().eval()
+        source = torch.from_numpy(np.random.default_rng(1).integers(0, 7, (2, 4)))
+        mask = torch.tensor([[True] * 4, [True, True, False, False]])
+        memory, start = model.encode(source, mask), torch.tensor([1, 2])
+        keywords = {"end": END, "max_length": 6, "beam_width": 3}
+
+        def cached(token, state):
+            caches, memory, mask = state
+            logits, _ = model.decode(token[:, None], memory, mask, caches=caches)
+            return logits[:, -1].log_softmax(-1), state
+
+        def recompute(token, state):
+            read, memory, mask = state
+            read = torch.cat([read, token[:, None]], 1)
+            logits, _ = model.decode(read, memory, mask)
+            return logits[:, -1].log_softmax(-1), (read, memory, mask)
+
+        search = TORCH.functions.beam_search
+        state = (model.new_caches(2, 6, 4), memory, mask)
+        tokens, scores = search(cached, start, state=state, **keywords)
+        state = (torch.zeros(2, 0, dtype=torch.int64), memory, mask)
+        expected, expected_scores = search(recompute, start, state=state, **keywords)
+        np.testing.assert_array_equal(tokens, expected)
+        assert_close(scores, expected_scores, "layers")
 
 
 class TestSample:
