@@ -7,6 +7,7 @@ import importlib
 __all__ = ["ASSIGNMENTS", "exercise", "exercises"]
 
 ASSIGNMENTS = {
+    "01": "a01_bottleneck",
     "02": "a02_soft_lookup",
     "03": "a03_scores",
     "04": "a04_translator",

@@ -17,6 +17,7 @@ CORE = {"02", "03", "04", "06", "07", "08", "09"}
 """Chapters whose functions keep a bank of eight wrong answers; elsewhere it is five."""
 
 GRADED = {
+    "01": {"gru_step", "last_state", "masked_cross_entropy", "exact_match"},
     "02": {"softmax", "soft_lookup", "kernel_regression", "softmax_jacobian"},
     "03": {"scaled_dot_scores", "additive_scores", "general_scores", "score_variances"},
     "04": {"bahdanau_step", "luong_step", "alignment_error", "greedy_decode"},
