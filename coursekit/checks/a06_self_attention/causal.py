@@ -179,8 +179,8 @@ EXERCISE = Exercise(
         ),
     ),
     parts=(
-        Part("plain", "as many queries as keys", 1 / 3),
-        Part("end", "fewer or more queries than keys", 2 / 3),
+        Part("plain", "the cases with as many queries as keys", 1 / 3),
+        Part("end", "those with fewer or more queries", 2 / 3),
     ),
     contents=lambda: Contents(causal_mask, MISTAKES),
 )

@@ -64,6 +64,38 @@ def an_error_where_nothing_is_to_be_scored(weights, alignment):
     return np.mean([weights[step].argmax() != alignment[step] for step in steps])
 
 
+@wrong("01.gru_step")
+def gru_of_two_axes_only(x, state, parameters):
+    _b, h = state.shape
+    a = x @ parameters["w_input"] + parameters["b_input"]
+    b = state @ parameters["w_state"] + parameters["b_state"]
+    gates = (1 + np.tanh((a[:, : 2 * h] + b[:, : 2 * h]) / 2)) / 2
+    new = np.tanh(a[:, 2 * h :] + gates[:, :h] * b[:, 2 * h :])
+    return new + gates[:, h:] * (state - new)
+
+
+@wrong("01.masked_cross_entropy")
+def loss_of_the_first_sentence(logits, target, mask):
+    kept, right = logits[0][mask[0]], target[0][mask[0]]
+    if len(right) == 0:
+        return 0.0
+    log_p = kept - np.logaddexp.reduce(kept, axis=1)[:, None]
+    return -log_p[np.arange(len(right)), right].mean()
+
+
+@wrong("06.masked_softmax")
+def an_error_where_nothing_may_be_looked_at(scores, mask):
+    if not np.broadcast_to(mask, scores.shape).any(axis=-1).all():
+        raise ValueError("an empty row")
+    return weights_of(np.where(mask, scores, -np.inf))
+
+
+@wrong("06.self_attention")
+def attention_to_the_first_two_words(x, w_query, w_key, w_value):
+    scores = (x @ w_query) @ np.swapaxes(x[..., :2, :] @ w_key, -1, -2)
+    return weights_of(scores / np.sqrt(w_key.shape[1])) @ (x[..., :2, :] @ w_value)
+
+
 @pytest.mark.parametrize("seed", [PUBLIC_SEED, DEFAULT_HIDDEN_SEED, 1, 2, 3])
 @pytest.mark.parametrize(
     ("identifier", "answer"), ANSWERS, ids=[f"{i}-{f.__name__}" for i, f in ANSWERS]
