@@ -263,6 +263,12 @@ class TestBeamSearch:
         tokens, _ = search(backend, table, [3], max_length=2, beam_width=6, end=-1)
         np.testing.assert_array_equal(tokens[0], [[0, 0], [0, 1], [0, 2], [0, 3], [1, 0], [1, 1]])
 
+    def test_many_ties(self, backend):
+        """Enough of them for a sort that keeps no order to show itself."""
+        table = np.tile([-4.0, -5.0], (60, 30))  # the even tokens are the better ones
+        tokens, _ = search(backend, table, [3], max_length=2, beam_width=5, end=-1)
+        np.testing.assert_array_equal(tokens[0], [[0, 2 * rank] for rank in range(5)])
+
     def test_what_has_ended_stays(self, backend):
         """It is fed its end again, whatever the table says after it, and keeps its score."""
         table = np.log(np.full((3, 3), 1 / 3))
@@ -545,6 +551,20 @@ class TestSample:
         logits = backend.array(np.log([0.25, 0.5, 0.25]))
         drawn = backend.functions.sample(logits, backend.array([0.0, 0.999]), top_p=0.5)
         np.testing.assert_array_equal(backend.numpy(drawn), [1, 1])
+
+    def test_all_of_the_probability_is_all_tokens(self, backend):
+        """The share of the best rounds to 1; top_p = 1 keeps the others all the same."""
+        logits, uniform = backend.array([0.0, -50.0, -60.0]), backend.array([0.5, 1.0])
+        for keywords in ({"top_p": 1.0}, {}):
+            drawn = backend.functions.sample(logits, uniform, **keywords)
+            np.testing.assert_array_equal(backend.numpy(drawn), [0, 2])
+
+    def test_of_equal_tokens_the_lower_ones_stay(self, backend):
+        uniform = backend.array((np.arange(60) + 0.5) / 60)
+        for keywords in ({"top_k": 3}, {"top_p": 2.5 / 60}):
+            logits = backend.array(np.tile([0.0, -9.0], 60))  # the even tokens are the better ones
+            drawn = backend.functions.sample(logits, uniform, **keywords)
+            np.testing.assert_array_equal(backend.numpy(drawn), np.arange(60) // 20 * 2)
 
     @pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
     @pytest.mark.parametrize("uniform", [0.0, 2.0**-1074, 1 - 2**-53, 1.0])
