@@ -8,7 +8,7 @@ from .attention import _weighted_sum
 
 __all__ = ["linear_attention"]
 
-_ROWS = 512  # keys or queries at a time where nothing is causal: their features stay in cache
+_ROWS = 256  # keys or queries at a time: their features, states and weights stay in cache
 
 
 @floating("query", "key", "value")
@@ -149,10 +149,12 @@ class _Head:
         features, of_keys, value = (
             x.reshape(chunks, chunk, x.shape[-1]) for x in (features, of_keys, self.value[keys])
         )  # (g, c, f), (g, c, f) and (g, c, d_v)
-        weights = features @ of_keys.swapaxes(-1, -2)  # (g, c, c)
+        # Products of small matrices take half the time where none is transposed: one copy pays.
+        keys_across = np.ascontiguousarray(of_keys.swapaxes(-1, -2))  # (g, f, c)
+        weights = features @ keys_across  # (g, c, c)
         weights *= triangle[:chunk, :chunk]
         if logs is None:
-            states, sums = self._states(of_keys, value)
+            states, sums = self._states(keys_across, value)
         else:
             logs = logs.reshape(chunks, chunk)  # (g, c)
             level = np.maximum(np.maximum.accumulate(logs.ravel()), self.level).reshape(logs.shape)
@@ -162,23 +164,23 @@ class _Head:
                 np.minimum(logs[:, None] - base, 0)
             )  # of a seen key it is not above 0
             features = features * np.exp(before[:, None, None] - base)
-            of_keys = of_keys * np.exp(logs[..., None] - base[:, -1:])
-            states, sums = self._states(of_keys, value, np.exp(before - base[:, -1, 0]))
+            keys_across *= np.exp(logs[:, None] - base[:, -1:])
+            states, sums = self._states(keys_across, value, np.exp(before - base[:, -1, 0]))
             self.level = level[-1, -1]
-        total = np.einsum("gij->gi", weights)[..., None]  # (g, c, 1)
+        total = weights @ np.ones((chunk, 1), weights.dtype)  # (g, c, 1), twice as fast as a sum
         weighted = weights @ value  # (g, c, d_v)
         weighted += features @ states
         total += features @ sums
         _divide(weighted, total, output[rows].reshape(weighted.shape))
 
-    def _states(self, of_keys, value, decay=None):
+    def _states(self, keys_across, value, decay=None):
         """Return the states and sums before each chunk, and remember those after the last."""
-        chunks, _, n_features = of_keys.shape
+        chunks, n_features, chunk = keys_across.shape
         states = np.empty((chunks + 1, n_features, value.shape[-1]), value.dtype)
         sums = np.empty((chunks + 1, n_features, 1), value.dtype)
         states[0], sums[0] = self.state, self.sum
-        np.matmul(of_keys.swapaxes(-1, -2), value, out=states[1:])
-        sums[1:, :, 0] = np.einsum("gcf->gf", of_keys)
+        np.matmul(keys_across, value, out=states[1:])
+        np.matmul(keys_across, np.ones((chunk, 1), value.dtype), out=sums[1:])
         for after in range(1, chunks + 1):
             for total in (states, sums):
                 before = total[after - 1] if decay is None else decay[after - 1] * total[after - 1]
@@ -228,10 +230,8 @@ class _Head:
 
 
 def _divide(weighted, total, output):
-    """Write weighted sums over totals; 0 where all weights are 0. A product beats a quotient."""
-    np.multiply(
-        weighted, np.divide(1, total, out=np.zeros_like(total), where=total != 0), out=output
-    )
+    """Write weighted sums over totals; where all weights are 0, so is their weighted sum."""
+    np.divide(weighted, np.where(total == 0, 1, total), out=output)
 
 
 def _elu(x):
