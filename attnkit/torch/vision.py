@@ -568,13 +568,13 @@ class ConvolutionLayer(nn.Module):
         images = as_input("images", images, self.w_convolution)
         channels, d_out = self.w_convolution.shape[0] // 9, self.w_convolution.shape[1]
         check_image(images.shape, channels, None)
-        lead = images.shape[:-3]
-        batch = images.reshape(math.prod(lead), *images.shape[-3:])
+        check_convolution(images.shape, self.w_convolution.shape, None, 3, 2, 1)
+        batch = images.reshape(-1, *images.shape[-3:])
         kernel = self.w_convolution.to(images.dtype).T.reshape(d_out, channels, 3, 3)
         bias = self.b_convolution.to(images.dtype)
         maps = F.conv2d(batch, kernel, bias, stride=2, padding=1)  # (batch, d_out, H / 2, W / 2)
         maps = self.norm(maps.movedim(1, -1)).relu().movedim(-1, 1)
-        return maps.reshape(*lead, *maps.shape[1:])
+        return maps.reshape(*images.shape[:-3], *maps.shape[1:])
 
     def parameter_mapping(self):
         """Return the parameters as `convolution_layer` takes them."""

@@ -687,6 +687,10 @@ class TestPromises:
                 exact = plain(narrow, backend.numpy)
                 expected = getattr(NUMPY.functions, name)(backend.numpy(images), exact, *more)
                 assert_close(backend.numpy(result), expected, "layers", dtype)
+                if name != "convolution_layer":
+                    _, weights = run(images, narrow, *more, return_weights=True)
+                    layers = weights if isinstance(weights, tuple) else (weights,)
+                    assert {backend.dtype_name(layer) for layer in layers} == {dtype}
             given_parameters, whole = on(backend, parameters), (IMAGES > 0).astype("uint8")
             expected = run(backend.array(whole.astype(float)), given_parameters, *more)
             promoted = run(backend.array(whole), given_parameters, *more)
@@ -1069,6 +1073,11 @@ class TestErrors:
             (lambda m, x: NonLocalBlock(0), ValueError, "channels must be at least 1"),
             (lambda m, x: NonLocalBlock(2, 0), ValueError, "d_hidden must be at least 1"),
             (lambda m, x: NonLocalBlock(2, scale="sqrt"), TypeError, "scale must be a real number"),
+            (
+                lambda m, x: functions.ConvolutionLayer(2, 4)(x[..., :0]),
+                ValueError,
+                "kernel_size is 3 but images .* has width 2; the kernel has to fit in",
+            ),
             (
                 lambda m, x: functions.ConvolutionLayer(3, 4)(x),
                 ValueError,
