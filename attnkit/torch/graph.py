@@ -641,7 +641,8 @@ def _products_on_edges(of_sums, rows, source, target):
 
     Why it is fast: the gathered rows of a block of edges stay in cache.
     """
-    n_edges, block = len(source), max(1, _IN_CACHE // max(1, rows[0].numel()))
+    n_edges, of_node = len(source), max(1, rows.shape[1:].numel())
+    block = max(1, _IN_CACHE // of_node if rows.is_cpu else n_edges)
     products = rows.new_empty(n_edges, rows.shape[1])
     for begin in range(0, n_edges, block):
         part = slice(begin, begin + block)

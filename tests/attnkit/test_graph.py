@@ -705,12 +705,14 @@ class TestGradients:
         assert x.grad[3].any()  # it is looked at
 
     @each_kind
-    def test_an_empty_graph_has_gradients(self, kind):
+    @pytest.mark.parametrize("n", [0, N])
+    def test_an_empty_graph_has_gradients(self, kind, n):
         module = drawn_module(kind, add_self_loops=False)
-        x = tensor(1, N, D_IN).requires_grad_()
+        x = tensor(1, n, D_IN).requires_grad_()
         module(x, torch.zeros(2, 0, dtype=torch.long)).sum().backward()
         assert not x.grad.any()
-        assert module.b_output.grad.tolist() == [N] * HEADS * D_HEAD
+        assert module.b_output.grad.tolist() == [n] * HEADS * D_HEAD
+        assert not module.w_source.grad.any()
 
 
 class TestLaws:
@@ -801,6 +803,17 @@ class TestNaN:
         x[3] = 0
         clean = run(backend, x, EDGES, parameters, kind=kind, add_self_loops=False)
         assert_close(output[[1, 2, 3, 5]], clean[[1, 2, 3, 5]], "layer")
+
+    @each_kind
+    def test_a_node_that_looks_sees_with_its_own(self, backend, kind):
+        """Its features are in its scores, also if nobody looks at it."""
+        x, parameters = normal(1, 3, D_IN), drawn_parameters(kind)
+        x[1] = np.nan
+        output = run(
+            backend, x, np.array([[0, 2], [1, 0]]), parameters, kind=kind, add_self_loops=False
+        )
+        assert np.isnan(output).all(1).tolist() == [False, True, False]
+        assert np.isfinite(output[[0, 2]]).all()
 
     def test_behind_a_masked_edge(self, backend):
         x, parameters = normal(1, N, D_IN), drawn_parameters("gat")
