@@ -5,7 +5,7 @@ import functools
 import numpy as np
 
 from . import baselines
-from .peers import PeerAbsent, peer
+from .peers import PeerAbsent, peer, peer_file
 from .rows import OURS, Case, Faster, Grows, Leaner, Row, SameMemory, Small
 
 LOCAL, LINEAR, X_TRANSFORMERS = "local-attention", "linear-attention-transformer", "x-transformers"
@@ -37,6 +37,8 @@ def rows():
         *_dense_rows(),
         *_decoding_rows(),
         *_multi_head_rows(),
+        *_graph_rows(),
+        *_vision_rows(),
     )
 
 
@@ -472,7 +474,7 @@ def _multi_head_rows():
             )
             yield Row(
                 f"x-transformers.{task}.{n}",
-                f"the same without biases, batch {batch}, n = {n}, {words}",
+                f"MultiHeadAttention, no biases, batch {batch}, n = {n}, {words}",
                 (Faster(X_TRANSFORMERS, 1.0),),
                 functools.partial(_multi_head_without_bias, batch, n, task),
                 gated=False,
@@ -490,10 +492,10 @@ def _multi_head(batch, n, task, quick):
     theirs = nn.MultiheadAttention(d_model, 8, batch_first=True)
     ours = MultiHeadAttention.from_torch(theirs)
     return _layers(
-        {OURS: ours, NN: theirs},
-        {NN: lambda x: theirs(x, x, x, need_weights=False)[0]},
+        {OURS: lambda: ours, NN: lambda: theirs},
         torch.randn(batch, 32 if quick else n, d_model),
         task,
+        calls={NN: lambda layer, x: layer(x, x, x, need_weights=False)[0]},
     )
 
 
@@ -516,58 +518,159 @@ def _multi_head_without_bias(batch, n, task, quick):
         return theirs
 
     return _layers(
-        {OURS: ours, X_TRANSFORMERS: make_peer},
-        {},
+        {OURS: lambda: ours, X_TRANSFORMERS: make_peer},
         torch.randn(batch, 32 if quick else n, d_model),
         task,
     )
 
 
-def _layers(layers, calls, x, task):
-    """Return the case of layers with the same parameters on the same input.
+def _graph_rows():
+    tasks = {
+        "dense": ("dense features, forward", 1.1),
+        "sparse": ("sparse features, forward", 2.0),
+        "training": ("dense features, forward + backward", 1.0),
+    }
+    for task, (words, goal) in tasks.items():
+        yield Row(
+            f"graph.{task}",
+            f"GAT at Cora's size, {words}",
+            (Faster(GEOMETRIC, goal),),
+            functools.partial(_graph, task),
+            gated=False,
+        )
+
+
+def _graph(task, quick):
+    """Compare on a random graph: 2708 nodes, 5278 edges both ways, 1433 features, 18 of them 1."""
+    import torch
+
+    from ..torch import GraphAttention
+
+    n, n_edges, d_in = (200, 400, 50) if quick else (2708, 5278, 1433)
+    torch.manual_seed(0)
+    ends = torch.randint(n, (2, n_edges))
+    ends = ends[:, ends[0] != ends[1]]
+    edges = torch.cat([ends, ends.flip(0)], 1)
+    x = torch.zeros(n, d_in).scatter_(1, torch.randint(d_in, (n, 18)), 1.0)
+
+    @functools.cache
+    def theirs():
+        module = peer(GEOMETRIC, "torch_geometric.nn").GATConv(d_in, 8, heads=8)
+        with torch.no_grad():
+            module.bias.normal_()
+        return module
+
+    def make_ours():
+        try:
+            return GraphAttention.from_geometric(theirs())
+        except PeerAbsent:
+            return GraphAttention(d_in, 64, 8)
+
+    stored = x.to_sparse() if task == "sparse" else x
+    return _layers(
+        {OURS: make_ours, GEOMETRIC: theirs},
+        x,
+        "training" if task == "training" else "forward",
+        calls={
+            OURS: lambda layer, x: layer(stored if x.dtype == stored.dtype else x, edges),
+            GEOMETRIC: lambda layer, x: layer(x, edges),
+        },
+        of_input=False,
+    )
+
+
+def _vision_rows():
+    for task, words in (("forward", "forward"), ("training", "forward + backward")):
+        yield Row(
+            f"vision.{task}",
+            f"VisionTransformer, 8 images of 64 x 64, {words}",
+            (Faster(VIT, 1.0),),
+            functools.partial(_vision, task),
+            gated=False,
+        )
+
+
+def _vision(task, quick):
+    import torch
+
+    from ..torch import VisionTransformer
+
+    n_layers = 1 if quick else 6
+    torch.manual_seed(0)
+
+    def make_peer():
+        return peer_file(VIT, "vit_pytorch/vit.py").ViT(
+            image_size=64,
+            patch_size=8,
+            num_classes=10,
+            dim=192,
+            depth=n_layers,
+            heads=3,
+            mlp_dim=768,
+        )
+
+    return _layers(
+        {
+            OURS: lambda: VisionTransformer(
+                64, 8, 3, 192, n_layers=n_layers, n_heads=3, d_ff=768, n_classes=10
+            ),
+            VIT: make_peer,
+        },
+        torch.randn(2 if quick else 8, 3, 64, 64),
+        task,
+        alike=False,
+    )
+
+
+def _layers(layers, x, task, *, calls=None, of_input=True, alike=True):
+    """Return the case of layers on the same input.
 
     Parameters
     ----------
-    layers : mapping of str to torch.nn.Module or function that makes one
-        Ours is there already.
-    calls : mapping of str to callable
-        How a layer is called where it takes more than the input.
+    layers : mapping of str to callable
+        What makes each layer.
     x : torch.Tensor
         The input.
     task : {"forward", "training"}
-        Without gradients, or with the backward pass to input and parameters.
+        Without gradients, or with the backward pass to the parameters.
+    calls : mapping of str to callable, optional
+        ``call(layer, x)`` for a layer that takes more than the input.
+    of_input : bool
+        Whether the backward pass goes to the input, too.
+    alike : bool
+        Whether all have the same parameters, so that all are compared with ours in float64; else
+        each is compared with itself in float64.
     """
     import torch
 
-    with torch.no_grad():
-        exact = layers[OURS].double()(x.double()).numpy()
-    layers[OURS].float()
+    calls, exact = calls or {}, {}
 
     def made(name):
-        layer = layers[name]
-        if not isinstance(layer, torch.nn.Module):
-            layer = layer()
-        call = calls.get(name, layer)
+        layer = layers[name]()
+        call = calls.get(name, lambda layer, x: layer(x))
+        if name == OURS or not alike:
+            with torch.no_grad():
+                exact[name] = call(layer.double(), x.double())
+            layer.float()
+        layer.train(task == "training")
         if task == "forward":
-            layer.eval()
-            return torch.no_grad()(lambda: call(x))
-        layer.train()
-        of_output = torch.ones_like(x)
-        leaf = x.clone().requires_grad_()
+            return torch.no_grad()(lambda: call(layer, x))
+        leaf = x.clone().requires_grad_(of_input)
+        of_output = torch.ones_like(exact[name if name in exact else OURS], dtype=x.dtype)
 
         def step():
             layer.zero_grad(set_to_none=True)
             leaf.grad = None
-            output = call(leaf)
+            output = call(layer, leaf)
             output.backward(of_output)
             return output.detach()
 
         return step
 
-    return Case(
-        {name: functools.partial(made, name) for name in layers},
-        lambda name, result: _largest_difference([result], [exact]),
-    )
+    def error(name, result):
+        return _largest_difference([result], [exact[OURS if alike else name]])
+
+    return Case({name: functools.partial(made, name) for name in layers}, error)
 
 
 # Inputs and errors

@@ -33,7 +33,7 @@ def table(results, *, width=None, colour=False):
     beside = width - _goal_width() - 2 if width >= WIDE else 0
     lines = [*_head(beside)]
     for row in results:
-        title = row["title"] if row["gated"] else f"{row['title']} (reported only)"
+        title = row["title"] if row["gated"] else f"{row['title']} (reported)"
         goals = [line for goal in row["goals"] for line in _goal_lines(goal, colour)]
         if beside:
             titles = textwrap.wrap(title, beside)

@@ -324,7 +324,7 @@ def test_the_table_fits_and_tells(width):
         "≤ 0.10 within 10 %",
         "1052 / 2917 MiB",
         "somebody is not installed",
-        "another (reported only)",
+        "another (reported)",
         "2 of 5 goals reached, 1 within 10 % of it, 1 below, 1 not compared.",
     ):
         assert words in " ".join(text.split()), text
