@@ -298,8 +298,9 @@ def _edges(edge_index, n_nodes, edge_mask, add_self_loops):
 
 def _gat_scores(z, r, edges, parameters, negative_slope):
     """Return ``leaky_relu(a_target · r_i + a_source · z_j)`` for each edge: two numbers a node."""
-    of_source = np.einsum("...nhd,hd->...hn", z, parameters["a_source"])  # (..., n_heads, n_nodes)
-    of_target = np.einsum("...nhd,hd->...hn", r, parameters["a_target"])  # (..., n_heads, n_nodes)
+    in_node = "...nhd,hd->...hn"  # to (..., n_heads, n_nodes)
+    of_source = np.einsum(in_node, z, parameters["a_source"])
+    of_target = np.einsum(in_node, r, parameters["a_target"])
     total = of_target[..., edges.target] + of_source[..., edges.source]
     return _leaky_relu(total, negative_slope)  # (..., n_heads, edges)
 

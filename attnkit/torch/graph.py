@@ -535,12 +535,9 @@ def _projections(x, parameters, edges, n_heads):
 
 def _gat_scores(z, r, edges, parameters, negative_slope):
     """Return ``leaky_relu(a_target · r_i + a_source · z_j)`` for each edge: two numbers a node."""
-    of_source = torch.einsum(
-        "...nhd,hd->...hn", z, parameters["a_source"]
-    )  # (..., n_heads, n_nodes)
-    of_target = torch.einsum(
-        "...nhd,hd->...hn", r, parameters["a_target"]
-    )  # (..., n_heads, n_nodes)
+    in_node = "...nhd,hd->...hn"  # to (..., n_heads, n_nodes)
+    of_source = torch.einsum(in_node, z, parameters["a_source"])
+    of_target = torch.einsum(in_node, r, parameters["a_target"])
     total = of_target.index_select(-1, edges.target) + of_source.index_select(-1, edges.source)
     return F.leaky_relu(total, negative_slope)  # (..., n_heads, edges)
 
