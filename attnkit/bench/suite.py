@@ -316,8 +316,8 @@ def _chunked_rows():
         )
     yield Row(
         "chunked.memory",
-        "chunked attention, NumPy, memory from n = 4k to 16k",
-        (SameMemory("ours 4k", "ours 16k", 1.05),),
+        "chunked attention, NumPy, memory from n = 2k to 8k",
+        (SameMemory("ours 2k", "ours 8k", 1.05),),
         _chunked_memory,
     )
 
@@ -352,7 +352,7 @@ def _chunked(back_end, quick):
 def _chunked_memory(quick):
     from ..numpy import chunked_attention
 
-    sizes = {"4k": 512, "16k": 1024} if quick else {"4k": 4096, "16k": 16384}
+    sizes = {"2k": 512, "8k": 1024} if quick else {"2k": 2048, "8k": 8192}
     candidates, checks = {}, {}
     for short, n in sizes.items():
         arrays = _inputs(1, n, 64)
