@@ -68,7 +68,8 @@ def softmax(scores):
 # 3. self-attention over 64 words.
 #
 # Return your three guesses in that order, as an array of shape `(3,)`, each between 0 and 1. Guess
-# before you run anything: the point is for the guess, right or wrong.
+# before you run anything: the point is for the guess, right or wrong. (Chapter 6: *How many steps
+# from one end to the other?*)
 
 
 # %% nbgrader={"grade": false, "grade_id": "predicted-reach", "locked": false, "schema_version": 3, "solution": true, "task": false} coursekit={"exercise": "06.predicted_reach", "helpers": ["imports"]}
@@ -185,6 +186,7 @@ mark("06.pairs_by_hand", pairs_by_hand, points=2)
 #
 # For example, `lengths = [2, 0]` and `n = 3` give `[[[True, True, False]], [[False, False, False]]]`.
 # One of the two points is for the plain cases, the other for a full, an empty or a single sentence.
+# (Chapter 6: *Who may look at whom*.)
 
 
 # %% nbgrader={"grade": false, "grade_id": "padding-mask", "locked": false, "schema_version": 3, "solution": true, "task": false} coursekit={"exercise": "06.padding_mask", "helpers": ["imports"]}
@@ -221,7 +223,7 @@ mark("06.padding_mask", padding_mask, points=2)
 #   nothing: an empty row, no error.
 #
 # For example, `m = 2` and `n = 3` give `[[True, True, False], [True, True, True]]`. One of the three
-# points is for `m = n`, two for the rest.
+# points is for `m = n`, two for the rest. (Chapter 6: *Who may look at whom*.)
 
 
 # %% nbgrader={"grade": false, "grade_id": "causal-mask", "locked": false, "schema_version": 3, "solution": true, "task": false} coursekit={"exercise": "06.causal_mask", "helpers": ["imports"]}
@@ -259,7 +261,7 @@ mark("06.causal_mask", causal_mask, points=3)
 # The star in `def combine_masks(*masks)` collects all arguments in a tuple `masks`. For example,
 # `combine_masks([[True, False]], None, [[True], [False]])`, with arrays for the lists, gives
 # `[[True, False], [False, False]]`. Two of the three points are for two masks, one for `None` and for
-# one or three masks.
+# one or three masks. (Chapter 6: *Who may look at whom*.)
 
 
 # %% nbgrader={"grade": false, "grade_id": "combine-masks", "locked": false, "schema_version": 3, "solution": true, "task": false} coursekit={"exercise": "06.combine_masks", "helpers": ["imports"]}
@@ -351,6 +353,7 @@ mark("06.masked_weights_loop", masked_weights_loop, points=2)
 # You may use `softmax`. For example, the scores `[[1., 1., 1.], [1., 1., 1.]]` and the mask
 # `[[True, True, False], [False, False, False]]` give `[[0.5, 0.5, 0.], [0., 0., 0.]]`. Two of the four
 # points are for the plain cases, one for empty rows, one for NaN, extreme scores and half precision.
+# (Chapter 6: *A row with nothing to attend to*.)
 
 
 # %% nbgrader={"grade": false, "grade_id": "masked-softmax", "locked": false, "schema_version": 3, "solution": true, "task": false} coursekit={"exercise": "06.masked_softmax", "helpers": ["imports", "softmax"]}
@@ -368,7 +371,7 @@ check("06.masked_softmax", masked_softmax)
 
 # %% [markdown]
 # A look at the popular short cut, `-1e9` in place of a mask. Four scores, of which the last two are
-# hidden; then a row in which all four are.
+# hidden; then a row in which all four are. (Chapter 6: *Adding −1,000,000,000 instead*.)
 
 # %%
 scores, some, none = np.zeros(4), np.array([True, True, False, False]), np.zeros(4, bool)
@@ -399,8 +402,8 @@ mark("06.masked_softmax", masked_softmax, points=4)
 #
 # You may use `softmax`. For example, with `x = [[1., 0.], [0., 1.]]`, `w_query = w_key = [[0.], [0.]]`
 # and `w_value = [[2.], [4.]]` the scores are all 0, and the output is `[[3.], [3.]]`. Three of the four
-# points are for one sentence, one for leading axes. (Chapter 3: *Four ways to say how well a key fits*,
-# for the score.)
+# points are for one sentence, one for leading axes. (Chapter 6: *Every token asks, every
+# token answers*.)
 
 
 # %% nbgrader={"grade": false, "grade_id": "self-attention", "locked": false, "schema_version": 3, "solution": true, "task": false} coursekit={"exercise": "06.self_attention", "helpers": ["imports", "softmax"]}
@@ -419,7 +422,7 @@ check("06.self_attention", self_attention)
 
 # %% [markdown]
 # Self-attention does not know the order of its words. Shuffle them, and the same outputs come, shuffled
-# alike; their mean does not change at all.
+# alike; their mean does not change at all. (Chapter 6: *Blind to order*.)
 
 # %%
 generator = np.random.default_rng(8)
