@@ -8,6 +8,7 @@ from .graph import *
 from .linear import *
 from .masks import *
 from .multihead import *
+from .order import *
 from .positions import *
 from .recurrent import *
 from .scores import *
