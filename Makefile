@@ -16,7 +16,7 @@ PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13 python3,$(
 PORT ?= 8000
 READY := .venv/.ready
 
-.PHONY: help setup book serve learn exercises grade-demo test test-all lint format clean
+.PHONY: help setup book serve learn exercises grade-demo bench test test-all lint format clean
 
 help:  ## say what can be typed
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
@@ -46,6 +46,12 @@ exercises: $(READY)  ## build exercises/ from solutions/
 
 grade-demo: $(READY)  ## grade a simulated class with plain nbgrader
 	@coursekit grade-demo
+
+bench: $(READY) _build/peers/.ready  ## compare speed and memory with other implementations
+	@python -m attnkit.bench
+
+_build/peers/.ready: bench-requirements.txt | $(READY)
+	@python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target _build/peers --requirement bench-requirements.txt && touch $@ || echo "Some packages to compare with could not be installed; their rows say so."
 
 test: $(READY)  ## the fast tests, under four minutes
 	@python -m pytest --quiet --numprocesses 2 -m "not slow"
