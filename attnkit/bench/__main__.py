@@ -34,7 +34,8 @@ def main(arguments=None):
             f"no row is called {', '.join(options.rows)}; there are {', '.join(row.name for row in every)}"
         )
     if options.list:
-        print("\n".join(f"{row.name:<28}{row.title}" for row in chosen))
+        width = max(len(row.name) for row in chosen)
+        print("\n".join(f"{row.name:<{width}}  {row.title}" for row in chosen))
         return 0
     results = _measured(chosen, options.quick)
     found = {"quick": options.quick, "peers": versions(), "rows": results}
