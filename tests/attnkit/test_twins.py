@@ -117,6 +117,19 @@ def test_all_numbers_of_heads_have_the_same_number_of_parameters():
     assert len(sizes) == 1
 
 
+def test_hidden_units_come_after_each_attention():
+    model, tokens = reader(2, n_layers=2, d_hidden=7), read()
+    assert len(model.hidden) == 2
+    answer = model(*tokens)
+    for hidden in model.hidden:
+        with torch.no_grad():
+            hidden[-1].bias += 1.0
+        changed = model(*tokens)
+        assert (changed - answer).abs().max() > 1e-3
+        answer = changed
+    assert len(reader(2, n_layers=2).hidden) == 0
+
+
 def test_without_hidden_units_two_equal_weights_cannot_tell_digits_apart():
     """The argument of chapter 7: one head, half on each of two tokens, digits swapped."""
     model, (letters, digits) = reader(1), read()
