@@ -154,8 +154,8 @@ def _indent(lines):
 
 def _show(name, value, few=FEW_NUMBERS):
     if isinstance(value, Mapping):
-        shapes = ", ".join(f"{key} {np.shape(entry)}" for key, entry in value.items())
-        return f"{name}: {shapes}"
+        entries = ", ".join(f"{key} {_extent(entry)}" for key, entry in value.items())
+        return f"{name}: {entries}"
     if not isinstance(value, np.ndarray):
         return f"{name}: {value!r}" if isinstance(value, str) else f"{name}: {value}"
     kind = "" if value.dtype in (np.float64, np.bool_) else f", {value.dtype}"
@@ -167,6 +167,11 @@ def _show(name, value, few=FEW_NUMBERS):
     if "\n" not in text and value.ndim == 1:
         return f"{name}, shape {value.shape}{kind}: {text}"
     return f"{name}, shape {value.shape}{kind}:\n{textwrap.indent(text, '    ')}"
+
+
+def _extent(entry):
+    """The shape of an array; of a dictionary within a dictionary, how much it holds."""
+    return f"({_count(len(entry), 'array')})" if isinstance(entry, Mapping) else np.shape(entry)
 
 
 def _wrap(text):

@@ -22,6 +22,14 @@ GRADED = {
     "03": {"scaled_dot_scores", "additive_scores", "general_scores", "score_variances"},
     "04": {"bahdanau_step", "luong_step", "alignment_error", "greedy_decode"},
     "06": {"padding_mask", "causal_mask", "combine_masks", "masked_softmax", "self_attention"},
+    "09": {
+        "layer_norm",
+        "feed_forward",
+        "encoder_layer",
+        "decoder_layer",
+        "warmup_schedule",
+        "label_smoothing",
+    },
 }
 """By chapter: what an assignment must at least ask for. A line for every assignment."""
 

@@ -72,6 +72,14 @@ def test_a_large_case_prints_shapes_and_the_largest_difference():
     assert text.count("\n") < 30
 
 
+def test_a_dictionary_of_dictionaries_is_shown_by_what_it_holds():
+    def the_input_again(x, parameters, n_heads, mask, norm):
+        return x
+
+    text = describe(examine(exercise("09.encoder_layer"), the_input_again, PUBLIC_SEED))
+    assert "parameters: attention (8 arrays), feed_forward (4 arrays)," in text
+
+
 def test_an_unknown_mistake_gets_no_name():
     report = examine(exercise("02.softmax"), lambda scores: scores * 0 + 0.123, PUBLIC_SEED)
     assert report.mistake is None
