@@ -287,9 +287,8 @@ def think(x, parameters):
 def normalise(x, parameters):
     """Layer norm of the rows of x (..., d), with the gain and the bias in parameters."""
     deviation = np.sqrt(x.var(axis=-1, keepdims=True) + 1e-5)
-    return (x - x.mean(axis=-1, keepdims=True)) / deviation * parameters["gain"] + parameters[
-        "bias"
-    ]
+    normal = (x - x.mean(axis=-1, keepdims=True)) / deviation
+    return normal * parameters["gain"] + parameters["bias"]
 
 
 # %% [markdown]
@@ -308,8 +307,10 @@ def normalise(x, parameters):
 # - `mask` is boolean and broadcasts against `(..., n, n)`: `(1, n)`, `(B, 1, n)`, `(n, n)`, …
 # - Return the output, `(..., n, d_model)`. Do not change `x`.
 #
-# Use `attend`, `think` and `normalise`. Two of the four points are for post-norm, one for pre-norm,
-# one for masks. (Chapter 9: *Adding instead of replacing: the residual connection*.)
+# Use `attend`, `think` and `normalise`. For example, where all weights and biases of both sublayers
+# are 0 they find nothing: then a pre-norm layer returns `x` as it came, and a post-norm layer its
+# norm. Two of the four points are for post-norm, one for pre-norm, one for masks. (Chapter 9: *Adding
+# instead of replacing: the residual connection*.)
 
 
 # %% nbgrader={"grade": false, "grade_id": "encoder-layer", "locked": false, "schema_version": 3, "solution": true, "task": false} coursekit={"exercise": "09.encoder_layer", "helpers": ["imports", "attend", "think", "normalise"]}
@@ -381,7 +382,8 @@ mark("09.encoder_layer", encoder_layer, points=4)
 #   The triangle of the target is for you to make.
 # - Return the output, `(..., m, d_model)`.
 #
-# Use `attend`, `think` and `normalise`. Two of the four points are for sources without padding, two
+# Use `attend`, `think` and `normalise`. Here a mask is not only what comes in: two of the three
+# sublayers look, and each has its own. Two of the four points are for sources without padding, two
 # for sources with padding. (Chapter 9: *The decoder: not ahead, and across*.)
 
 
@@ -670,9 +672,10 @@ mark("09.label_smoothing", smoothed_cross_entropy, points=3)
 # %% [markdown]
 # ## 11. A program with a fault
 #
-# Dropout makes the same input give another result at every call, and that is meant to end when
-# training ends. In this sublayer it does not. The attention is the bare one, without parameters; the
-# random numbers come in from outside, so that you can choose them.
+# Dropout makes the same input give another result at every call. That is meant to end when training
+# ends and the model is *in use* (`training` is False). In this sublayer it does not. The attention is
+# the bare one, without parameters; the random numbers come in from outside, so that you can choose
+# them.
 
 
 # %% nbgrader={"grade": false, "grade_id": "softmax", "locked": true, "schema_version": 3, "solution": false, "task": false}

@@ -31,9 +31,8 @@ def think(x, parameters):
 def normalise(x, parameters):
     """Layer norm of the rows of x (..., d), with the gain and the bias in parameters."""
     deviation = np.sqrt(x.var(axis=-1, keepdims=True) + 1e-5)
-    return (x - x.mean(axis=-1, keepdims=True)) / deviation * parameters["gain"] + parameters[
-        "bias"
-    ]
+    normal = (x - x.mean(axis=-1, keepdims=True)) / deviation
+    return normal * parameters["gain"] + parameters["bias"]
 
 
 def softmax(scores):

@@ -108,8 +108,8 @@ EXERCISE = Exercise(
     kind="module",
     answer="EncoderLayer",
     points=5,
-    difficulty=3,
-    minutes=25,
+    difficulty=2,
+    minutes=20,
     hints=(
         "The wiring is that of your NumPy layer. New are the parts: torch has each of them ready, "
         "and their names make up the names of the parameters.",

@@ -96,6 +96,28 @@ def attention_to_the_first_two_words(x, w_query, w_key, w_value):
     return weights_of(scores / np.sqrt(w_key.shape[1])) @ (x[..., :2, :] @ w_value)
 
 
+@wrong("09.layer_norm")
+def layer_norm_of_two_axes_only(x, gain, bias, eps):
+    _n, _d = x.shape
+    centred = x - x.mean(axis=1, keepdims=True)
+    return centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + eps) * gain + bias
+
+
+@wrong("09.warmup_schedule")
+def the_rate_of_one_step(step, d_model, warmup):
+    return d_model**-0.5 * min(float(step[0]) ** -0.5, float(step[0]) * warmup**-1.5)
+
+
+@wrong("09.label_smoothing")
+def smoothed_loss_of_the_first_sentence(logits, target, mask, epsilon):
+    kept, right = logits[0][mask[0]], target[0][mask[0]]
+    if len(right) == 0:
+        return 0.0
+    log_p = kept - np.logaddexp.reduce(kept, axis=1)[:, None]
+    mean = log_p.mean(axis=1)
+    return -((1 - epsilon) * log_p[np.arange(len(right)), right] + epsilon * mean).mean()
+
+
 @pytest.mark.parametrize("seed", [PUBLIC_SEED, DEFAULT_HIDDEN_SEED, 1, 2, 3])
 @pytest.mark.parametrize(
     ("identifier", "answer"), ANSWERS, ids=[f"{i}-{f.__name__}" for i, f in ANSWERS]
