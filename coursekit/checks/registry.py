@@ -12,6 +12,7 @@ ASSIGNMENTS = {
     "03": "a03_scores",
     "04": "a04_translator",
     "06": "a06_self_attention",
+    "08": "a08_position",
     "09": "a09_transformer",
 }
 """Chapter number to the folder that holds the exercises of its assignment."""

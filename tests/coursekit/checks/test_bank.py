@@ -22,6 +22,14 @@ GRADED = {
     "03": {"scaled_dot_scores", "additive_scores", "general_scores", "score_variances"},
     "04": {"bahdanau_step", "luong_step", "alignment_error", "greedy_decode"},
     "06": {"padding_mask", "causal_mask", "combine_masks", "masked_softmax", "self_attention"},
+    "08": {
+        "sinusoidal_positions",
+        "relative_index",
+        "rotary",
+        "alibi_slopes",
+        "alibi_bias",
+        "relative_weights",
+    },
     "09": {
         "layer_norm",
         "feed_forward",
