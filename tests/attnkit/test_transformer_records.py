@@ -140,14 +140,14 @@ def test_scores_without_their_scale_are_plain_dot_products():
 def test_the_norms_are_of_this_script():
     ours, results = settings("transformer_norms"), read(record("transformer_norms"))["results"]
     assert results["sizes"] == ours["SIZES"]
-    assert results["seed"] == ours["SEED"]
     assert (results["n_steps"], results["batch_size"]) == (ours["N_STEPS"], ours["BATCH_SIZE"])
-    found = {(run["norm"], run["warmup"], run["peak"]) for run in results["runs"]}
+    found = {(run["norm"], run["warmup"], run["peak"], run["seed"]) for run in results["runs"]}
     assert found == {
-        (norm, warmup, peak)
+        (norm, warmup, peak, seed)
         for norm in ours["NORMS"]
         for warmup in ours["WARMUPS"]
         for peak in ours["PEAKS"]
+        for seed in ours["SEEDS"]
     }
     assert len(results["runs"]) == len(found)
 
