@@ -7,9 +7,9 @@ The first question with a bad answer is what a learner hears about.
 
 Three decisions. A float type wider than expected is only a remark, for under NumPy 2 the
 commonest right answer (``x / np.sqrt(d)``) widens float32; a narrower one fails, because digits
-are lost. A warning is only a remark. An answer that changes its caller's arrays breaks a law,
-and the law counts for the *last* part of the exercise: whoever computes the right numbers keeps
-the points of the plain cases.
+are lost. A warning is only a remark. An answer that changes its caller's arrays (other than those
+it is asked to write into) breaks a law, and the law counts for the *last* part of the exercise:
+whoever computes the right numbers keeps the points of the plain cases.
 """
 
 import functools
@@ -190,7 +190,8 @@ def _broken(exercise, law, answer, seed):
 
 def _changed(exercise, outcomes):
     """The finding that an answer writes into its arguments, or None."""
-    changed = next((outcome.changed for outcome in outcomes if outcome.changed), ())
+    seen = dict.fromkeys(name for outcome in outcomes for name in outcome.changed)
+    changed = [name for name in seen if name not in exercise.writes]
     if not changed:
         return None
     names = " and ".join(changed)

@@ -139,6 +139,8 @@ class Exercise:
         `grade_id` of the locked cells that the answer may use.
     remark : str
         Something worth saying about every answer that passes.
+    writes : tuple of str
+        Arguments that the answer is asked to write into; all others must stay as they were.
     """
 
     identifier: str
@@ -162,6 +164,7 @@ class Exercise:
     helpers: tuple = ("imports",)
     remark: str = ""
     first_cause: tuple = ()
+    writes: tuple = ()
 
     @cached_property
     def _loaded(self):
