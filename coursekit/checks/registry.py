@@ -11,6 +11,7 @@ ASSIGNMENTS = {
     "02": "a02_soft_lookup",
     "03": "a03_scores",
     "04": "a04_translator",
+    "05": "a05_soft_and_hard",
     "06": "a06_self_attention",
     "08": "a08_position",
     "09": "a09_transformer",

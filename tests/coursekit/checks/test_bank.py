@@ -21,6 +21,15 @@ GRADED = {
     "02": {"softmax", "soft_lookup", "kernel_regression", "softmax_jacobian"},
     "03": {"scaled_dot_scores", "additive_scores", "general_scores", "score_variances"},
     "04": {"bahdanau_step", "luong_step", "alignment_error", "greedy_decode"},
+    "05": {
+        "sample_keys",
+        "exact_gradient",
+        "reinforce_estimates",
+        "reinforce_with_baseline",
+        "local_m_mask",
+        "local_p_weights",
+        "mended_estimates",
+    },
     "06": {"padding_mask", "causal_mask", "combine_masks", "masked_softmax", "self_attention"},
     "08": {
         "sinusoidal_positions",

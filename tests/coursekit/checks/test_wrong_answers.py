@@ -83,6 +83,25 @@ def loss_of_the_first_sentence(logits, target, mask):
     return -log_p[np.arange(len(right)), right].mean()
 
 
+@wrong("05.sample_keys")
+def keys_drawn_with_its_own_numbers(weights, uniform):
+    numbers = np.random.default_rng(0).random(uniform.shape)
+    sums = np.cumsum(weights, axis=-1)[..., None, :]
+    return np.minimum((sums <= numbers[..., None]).sum(axis=-1), weights.shape[-1] - 1)
+
+
+@wrong("05.local_p_weights")
+def local_p_of_two_axes_only(scores, centre, window):
+    _m, n = scores.shape
+    weights = np.zeros(scores.shape)
+    for row, score, place in zip(weights, scores, centre, strict=True):
+        near = np.abs(np.arange(n) - place) <= window
+        if near.any():
+            row[near] = weights_of(score[near])
+            row[near] *= np.exp(-2 * ((np.arange(n)[near] - place) / window) ** 2)
+    return weights
+
+
 @wrong("06.masked_softmax")
 def an_error_where_nothing_may_be_looked_at(scores, mask):
     if not np.broadcast_to(mask, scores.shape).any(axis=-1).all():
