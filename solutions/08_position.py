@@ -15,8 +15,8 @@
 #
 # Attention looks things up by what they are, not by where they stand. Here you write what tells it
 # where: the table of sines, a table of distances (in NumPy, then as a torch module that learns), the
-# slopes of ALiBi, and rotary positions; and you find a fault that sleeps until a text has another
-# length than those of the training. Chapter 8, *Position*, tells the story.
+# slopes of ALiBi, and rotary positions; and you find a fault that never raises an error. Chapter 8,
+# *Position*, tells the story.
 #
 # **How to work.** Fill in the cells that say `YOUR CODE HERE`, and run the `check` below each. If a
 # check does not pass it says what was expected, what came, and which known mistake it looks like.
@@ -121,7 +121,7 @@ mark("08.predicted_likeness", predicted_likeness, points=1)
 
 # %% nbgrader={"grade": false, "grade_id": "rows-by-hand", "locked": false, "schema_version": 3, "solution": true, "task": false} coursekit={"exercise": "08.rows_by_hand", "helpers": ["imports"]}
 def rows_by_hand():
-    """Return two counts of rows and three rows, in the order of the questions, and a bias."""
+    """Return the six numbers in the order of the questions."""
     ### BEGIN SOLUTION
     return np.array([11, 5, 7, 0, 5, -0.5])
     ### END SOLUTION
@@ -172,14 +172,16 @@ def sinusoidal_positions(length, d_model):
 check("08.sinusoidal_positions", sinusoidal_positions)
 
 # %% [markdown]
-# Look at it: fast columns on the left, slow ones on the right, in pairs.
+# Four of its columns: a sine and its cosine, and two slower sines.
 
 # %%
-heat_map(
-    sinusoidal_positions(24, 16),
-    [f"position {p}" for p in range(24)],
-    range(16),
-    title="The sinusoidal table",
+table = sinusoidal_positions(64, 16)
+curves(
+    np.arange(64),
+    {f"column {column}": table[:, column] for column in (0, 1, 4, 6)},
+    x_label="position",
+    y_label="number in the table",
+    title="Four columns of the sinusoidal table",
 )
 
 # %% nbgrader={"grade": true, "grade_id": "sinusoidal-positions-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
@@ -446,7 +448,7 @@ curves(
     {f"head {h + 1}": weights[h] for h in (0, 2, 3, 4)},
     x_label="how many words back",
     y_label="weight",
-    title="Six heads: four of their own, two from the eight between",
+    title="Six heads: the slopes of four, and two of eight",
 )
 
 # %% nbgrader={"grade": true, "grade_id": "alibi-bias-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
@@ -463,8 +465,8 @@ mark("08.alibi_bias", alibi_bias, points=3)
 # {{exercise 08.rotary}}
 #
 # Rotary positions leave scores alone and *turn* queries and keys. The `d` columns of a row form `d / 2` pairs.
-# In a row at position $p$, pair $i$, a point $(a, b)$ of the plane, turns by the angle $\varphi = p \cdot
-# 10000^{-2i/d}$:
+# In a row at position $p$, pair $i$ is a point $(a, b)$ of the plane and turns by the angle
+# $\varphi = p \cdot 10000^{-2i/d}$:
 #
 # $$(a, b) \;\longmapsto\; (a\cos\varphi - b\sin\varphi,\;\; a\sin\varphi + b\cos\varphi), \qquad i = 0, \dots, \frac{d}{2} - 1$$
 #
@@ -472,9 +474,9 @@ mark("08.alibi_bias", alibi_bias, points=3)
 #   position of each row, whole numbers of at least 0 in any order.
 # - Return the turned rows, `(..., m, d)`. Each number stays in its column: at position 0 nothing changes. Leave
 #   `x` as it is.
-# - **Which columns make a pair is up to you.** Neighbours, $(0, 1), (2, 3), \dots$, and halves, $(0, d/2),
-#   (1, d/2 + 1), \dots$, are both in use. What is checked holds in any layout: lengths stay, each pair has its
-#   frequency, and the product of a turned query and a turned key depends on their distance only.
+# - **Which columns make a pair is up to you.** Neighbours, $(0, 1), (2, 3), \dots$, and halves,
+#   $(0, d/2), (1, d/2 + 1), \dots$, are both in use. What is checked holds in any layout: lengths stay, each
+#   pair has its frequency, and the product of a turned query and a turned key depends on their distance only.
 #
 # For example, `x = [[1., 0.]]` and `positions = [1]` give `[[0.5403, 0.8415]]`, the cosine and the sine of 1. Three
 # of the four points are for one sentence, one for leading axes and float32. (Chapter 8: *Rotary: turn queries and keys*)

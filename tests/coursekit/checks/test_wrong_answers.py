@@ -115,6 +115,25 @@ def attention_to_the_first_two_words(x, w_query, w_key, w_value):
     return weights_of(scores / np.sqrt(w_key.shape[1])) @ (x[..., :2, :] @ w_value)
 
 
+@wrong("08.rotary")
+def turned_in_another_layout_farther_on(x, positions):
+    d = x.shape[-1]
+    far = positions[0] > 25
+    pairs = x.reshape(*x.shape[:-1], -1, 2) if far else np.stack(np.split(x, 2, axis=-1), axis=-1)
+    hands = (pairs[..., 0] + 1j * pairs[..., 1]) * np.exp(
+        1j * positions[:, None] * 10000.0 ** (-np.arange(0, d, 2) / d)
+    )
+    turned = np.stack([hands.real, hands.imag], axis=-1 if far else -2)
+    return turned.reshape(x.shape)
+
+
+@wrong("08.alibi_slopes")
+def an_error_where_heads_are_no_power_of_two(n_heads):
+    if n_heads & (n_heads - 1):
+        raise ValueError("no power of two")
+    return 2.0 ** (-8 * np.arange(1, n_heads + 1) / n_heads)
+
+
 @wrong("09.layer_norm")
 def layer_norm_of_two_axes_only(x, gain, bias, eps):
     _n, _d = x.shape
