@@ -13,6 +13,7 @@ ASSIGNMENTS = {
     "04": "a04_translator",
     "05": "a05_soft_and_hard",
     "06": "a06_self_attention",
+    "07": "a07_multi_head",
     "08": "a08_position",
     "09": "a09_transformer",
 }

@@ -31,6 +31,14 @@ GRADED = {
         "mended_estimates",
     },
     "06": {"padding_mask", "causal_mask", "combine_masks", "masked_softmax", "self_attention"},
+    "07": {
+        "split_heads",
+        "merge_heads",
+        "multi_head_attention",
+        "multi_head_module",
+        "multi_head_cost",
+        "heads_together",
+    },
     "08": {
         "sinusoidal_positions",
         "relative_index",
