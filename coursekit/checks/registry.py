@@ -16,6 +16,7 @@ ASSIGNMENTS = {
     "07": "a07_multi_head",
     "08": "a08_position",
     "09": "a09_transformer",
+    "10": "a10_decoding",
 }
 """Chapter number to the folder that holds the exercises of its assignment."""
 

@@ -55,6 +55,15 @@ GRADED = {
         "warmup_schedule",
         "label_smoothing",
     },
+    "10": {
+        "cache_append",
+        "cached_attention",
+        "cached_self_attention",
+        "beam_decode",
+        "draw_loop",
+        "sample_tokens",
+        "rotary_step",
+    },
 }
 """By chapter: what an assignment must at least ask for. A line for every assignment."""
 

@@ -156,6 +156,50 @@ def smoothed_loss_of_the_first_sentence(logits, target, mask, epsilon):
     return -((1 - epsilon) * log_p[np.arange(len(right)), right] + epsilon * mean).mean()
 
 
+@wrong("10.cached_attention")
+def a_cache_of_two_axes_only(query, key, value, past_key, past_value):
+    m, _d_k = query.shape
+    key, value = np.concatenate([past_key, key]), np.concatenate([past_value, value])
+    allowed = np.tri(m, len(key), len(key) - m, dtype=bool)
+    scores = np.where(allowed, query @ key.T / key.shape[1] ** 0.5, -np.inf)
+    return weights_of(scores) @ value
+
+
+@wrong("10.cache_append")
+def an_error_where_the_rows_do_not_fit(key_room, value_room, length, key, value):
+    end = length + key.shape[2]
+    if end > key_room.shape[2]:
+        raise ValueError("the cache is full")
+    key_room[:, :, length:end], value_room[:, :, length:end] = key, value
+    return key_room, value_room, end
+
+
+@wrong("10.cache_append")
+def new_rows_cleared_away(key_room, value_room, length, key, value):
+    """The rooms may be written into, and nothing else."""
+    end = length + key.shape[2]
+    if end <= key_room.shape[2]:
+        key_room[:, :, length:end], value_room[:, :, length:end] = key, value
+        key[...] = 0
+        length = end
+    return key_room, value_room, length
+
+
+@wrong("10.beam_decode")
+def what_has_ended_is_out(table, start, end, max_length, beam_width, length_penalty):
+    beam = [([], 0.0)]
+    for _ in range(max_length):
+        grown = [
+            ([*text, token], score + step)
+            for text, score in beam
+            for token, step in enumerate(table[text[-1] if text else start])
+            if not text or text[-1] != end
+        ]
+        beam = sorted(grown, key=lambda pair: -pair[1] / len(pair[0]) ** length_penalty)
+        beam = beam[:beam_width]
+    return np.array([text for text, _ in beam]), np.array([score for _, score in beam])
+
+
 @pytest.mark.parametrize("seed", [PUBLIC_SEED, DEFAULT_HIDDEN_SEED, 1, 2, 3])
 @pytest.mark.parametrize(
     ("identifier", "answer"), ANSWERS, ids=[f"{i}-{f.__name__}" for i, f in ANSWERS]

@@ -1,0 +1,159 @@
+"""10.beam_by_hand: greedy decoding and a beam of two, followed on paper."""
+
+import numpy as np
+
+from attnkit.numpy import beam_search, greedy
+
+from ..model import Case, Contents, Exercise, Mistake
+from ..surface import Call
+
+# start, A, B, C and the end: what may follow each, and with which probability
+PROBABILITIES = np.array(
+    [
+        [0.0, 0.45, 0.30, 0.25, 0.0],
+        [0.0, 0.0, 0.6, 0.0, 0.4],
+        [0.0, 0.0, 0.0, 0.2, 0.8],
+        [0.0, 0.0, 0.0, 0.0, 1.0],
+        [0.0, 0.0, 0.0, 0.0, 1.0],
+    ]
+)
+
+
+def on_paper():
+    """Greedy's text, the beam after two steps and at the end, the best text, the best mean."""
+    with np.errstate(divide="ignore"):
+        table = np.log(PROBABILITIES)
+
+    def step(token, state):
+        return table[token], state
+
+    def beam(max_length, width, penalty=0.0):
+        sequences, scores = beam_search(
+            step,
+            [0],
+            end=4,
+            max_length=max_length,
+            beam_width=width,
+            length_penalty=penalty,
+        )
+        n_tokens = (sequences[0, 0] != 4).sum() + 1
+        return np.exp(scores[0, 0] / n_tokens**penalty)
+
+    (text,) = greedy(step, [0], end=4, max_length=5)
+    by_greedy = PROBABILITIES[[0, *text[:-1]], text].prod()
+    two_steps, at_the_end = np.exp(_two_steps(step)), beam(5, 2)
+    return np.array([by_greedy, two_steps, at_the_end, beam(5, 8), beam(5, 8, 1.0)])
+
+
+def _two_steps(step):
+    _, scores = beam_search(step, [0], end=4, max_length=2, beam_width=2)
+    return scores[0, 0]
+
+
+def the_end_not_counted():
+    return np.array([0.27, 0.27, 0.3, 0.25, 0.52])
+
+
+def beam_is_greedy():
+    return np.array([0.216, 0.27, 0.216, 0.216, 0.6])
+
+
+def beam_is_exact():
+    return np.array([0.216, 0.27, 0.25, 0.25, 0.6])
+
+
+def finished_forgotten():
+    return np.array([0.216, 0.27, 0.216, 0.25, 0.6])
+
+
+def probabilities_added():
+    return np.array([1.85, 1.05, 1.85, 1.85, 1.85 / 3])
+
+
+def divided_not_rooted():
+    return np.array([0.216, 0.27, 0.24, 0.25, 0.25 / 2])
+
+
+def logarithms_returned():
+    return np.log(np.array([0.216, 0.27, 0.24, 0.25, 0.6]))
+
+
+def mean_of_the_best_text():
+    return np.array([0.216, 0.27, 0.24, 0.25, 0.5])
+
+
+MISTAKES = (
+    Mistake(
+        "the end not counted",
+        the_end_not_counted,
+        "You left out the last factor, the probability that the text ends where it does. The end "
+        "is a token like the others, and it has a probability.",
+    ),
+    Mistake(
+        "the beam taken for greedy",
+        beam_is_greedy,
+        "Everywhere you followed the best next token. A beam of two keeps B after the first step as "
+        "well, and the most probable text of all may begin with any token.",
+    ),
+    Mistake(
+        "the beam taken for an exhaustive search",
+        beam_is_exact,
+        "In the third question you gave the best text there is. After the first step a beam of two "
+        "has kept A and B only, and what was dropped does not come back.",
+    ),
+    Mistake(
+        "a finished text forgotten",
+        finished_forgotten,
+        "In the third question the text that ended after two steps is gone. It stays in the beam "
+        "with the probability it has, and may win in the end.",
+    ),
+    Mistake(
+        "probabilities added",
+        probabilities_added,
+        "You added. The probability of a text is the product of those of its tokens; it is their "
+        "logarithms that are added.",
+    ),
+    Mistake(
+        "divided, and no root",
+        divided_not_rooted,
+        "In the last question you divided a probability by a length. Divided is its *logarithm*; "
+        "for the probability itself this is a root: the third root, for three tokens.",
+    ),
+    Mistake(
+        "logarithms returned",
+        logarithms_returned,
+        "These are the logarithms. Asked for are probabilities, which lie between 0 and 1.",
+    ),
+    Mistake(
+        "the most probable text's mean",
+        mean_of_the_best_text,
+        "In the last question you took the most probable text. Ranked by the mean, another one wins: "
+        "work out the mean of each of the six texts.",
+    ),
+)
+
+EXERCISE = Exercise(
+    identifier="10.beam_by_hand",
+    assignment="10_decoding",
+    title="By hand: greedy and a beam of two",
+    kind="by hand",
+    answer="beam_by_hand",
+    points=3,
+    difficulty=2,
+    minutes=12,
+    hints=(
+        "Draw a tree: start at the left, a branch for each token that may follow, and at each "
+        "branch the product of the probabilities up to there.",
+        "After the first step a beam of two holds the two best of three branches. From these two "
+        "there are four continuations; the end is one like the others. Keep two, and a text that has "
+        "ended stays as it is. For the last question, a mean of three logarithms is the logarithm of "
+        "a third root.",
+        "There are six texts, and their probabilities sum to one. For the last question compare the "
+        "cube root of the longest that looks good with the square roots of the short ones: "
+        "$0.5^3 = 0.125$ and $0.7^3 = 0.343$, so a cube root is quickly found.",
+    ),
+    returns=("probabilities",),
+    cases=lambda random: [Case("your numbers", Call())],
+    contents=lambda: Contents(on_paper, MISTAKES),
+    absolute=0.001,
+)
