@@ -318,6 +318,15 @@ def padding_cleared_in_place(value, keep):
     return value.sum(axis=-2) / np.maximum(keep.sum(axis=-1), 1)[..., None]
 
 
+def rows_picked_out(value, keep):
+    return value[keep].mean(axis=0)
+
+
+def mended_for_one_table(value, keep):
+    kept = np.where(keep[:, None], value, 0.0)
+    return kept.sum(axis=0) / keep.sum()
+
+
 MENDED_MISTAKES = (
     Mistake(
         "still divided by all rows",
@@ -394,6 +403,20 @@ MENDED_MISTAKES = (
         padding_cleared_in_place,
         "The mean is right, but value[…] = 0 writes into the caller's own array. np.where makes a "
         "new one.",
+    ),
+    Mistake(
+        "rows picked out",
+        rows_picked_out,
+        "For one table with something kept this is right; two things remain. The mean of no rows is "
+        "NaN, and 0 is asked for. And with leading axes, value[keep] throws the rows of all tables "
+        "into one list: sum over the axis of the rows, -2, so that each table keeps its own mean.",
+    ),
+    Mistake(
+        "mended for one table",
+        mended_for_one_table,
+        "The fault is mended; two things remain. Where nothing is kept you divide 0 by 0: divide by "
+        "at least 1. And keep[:, None], axis=0 and keep.sum() count axes from the front: with "
+        "leading axes write keep[..., None], axis=-2, and count along the last axis of keep.",
     ),
 )
 

@@ -97,6 +97,10 @@ def outer_product_by_dot(weights):
     return weights[..., :, None] * np.eye(n) - weights @ weights.T
 
 
+def diagonal_alone_for_one_row(weights):
+    return np.diag(weights * (1 - weights))
+
+
 MISTAKES = (
     Mistake(
         "the diagonal missing",
@@ -164,6 +168,13 @@ MISTAKES = (
         outer_product_by_dot,
         "weights @ weights.T is no outer product: of one row with itself it is a single number. "
         "Give one copy a new axis at the end, the other one before the end, and multiply with *.",
+    ),
+    Mistake(
+        "the diagonal alone, for one row",
+        diagonal_alone_for_one_row,
+        "The diagonal is right, but the rest is 0. Weights sum to one, so when one score rises the "
+        "*other* weights must fall: off the diagonal stands -w_i w_j. (And np.diag of a table takes "
+        "its diagonal *out*: with leading axes use np.eye and broadcasting.)",
     ),
 )
 

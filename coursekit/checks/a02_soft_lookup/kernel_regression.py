@@ -277,6 +277,29 @@ def weights_returned(x, x_train, y_train, kernel, bandwidth):
     return k / np.where(total > 0, total, 1)
 
 
+def triangle_below_zero(x, x_train, y_train, kernel, bandwidth):
+    u = np.abs(x[:, None] - x_train) / bandwidth
+    if kernel == "gaussian":
+        k = np.exp(-(u**2) / 2)
+    elif kernel == "boxcar":
+        k = (u <= 1) * 1.0
+    else:
+        k = 1 - u
+    return k @ y_train / k.sum(axis=1)
+
+
+def triangle_below_zero_with_care(x, x_train, y_train, kernel, bandwidth):
+    u = np.abs(x[:, None] - x_train) / bandwidth
+    if kernel == "gaussian":
+        k = np.exp(-(u**2 - (u**2).min(axis=1, keepdims=True)) / 2)
+    elif kernel == "boxcar":
+        k = (u <= 1) * 1.0
+    else:
+        k = 1 - u
+    total = k.sum(axis=1)
+    return np.where(total != 0, k @ y_train / np.where(total != 0, total, 1), 0)
+
+
 MISTAKES = (
     Mistake(
         "not normalised",
@@ -374,6 +397,19 @@ MISTAKES = (
         "weights returned",
         weights_returned,
         "These are the weights of the samples. One step is missing: their product with y_train.",
+    ),
+    Mistake(
+        "a triangle that goes below zero, and 0 / 0",
+        triangle_below_zero,
+        "Beyond one bandwidth 1 - |u| is negative, and those samples count *against* the estimate: "
+        "np.maximum(…, 0) cuts the triangle off. And where no sample is near, all kernel values are "
+        "0, and 0 / 0 is NaN: there the estimate is 0.",
+    ),
+    Mistake(
+        "a triangle that goes below zero",
+        triangle_below_zero_with_care,
+        "Beyond one bandwidth 1 - |u| is negative, and those samples count *against* the estimate. "
+        "The triangle ends where it reaches 0: np.maximum(…, 0).",
     ),
 )
 

@@ -158,6 +158,16 @@ def key_and_value_exchanged(query, key, value):
     return exponentials / exponentials.sum(axis=-1, keepdims=True) @ key
 
 
+def nothing_subtracted_plain_transpose(query, key, value):
+    exponentials = np.exp(query @ key.T)
+    return exponentials / exponentials.sum(axis=-1, keepdims=True) @ value
+
+
+def nothing_subtracted_one_total(query, key, value):
+    exponentials = np.exp(query @ np.swapaxes(key, -1, -2))
+    return exponentials / exponentials.sum() @ value
+
+
 MISTAKES = (
     Mistake(
         "weights returned",
@@ -248,6 +258,21 @@ MISTAKES = (
         key_and_value_exchanged,
         "The query was compared with the values, and the keys were summed. It is the other way "
         "round: compare with the keys, take home the values.",
+    ),
+    Mistake(
+        ".T on an array with leading axes, and nothing subtracted",
+        nothing_subtracted_plain_transpose,
+        "For two axes and small scores this is right; two things remain. np.exp of a score in the "
+        "thousands is infinity, and infinity / infinity is NaN: subtract each query's largest score "
+        "first. And with leading axes, .T turns *all* axes of key round; only the last two must "
+        "change places.",
+    ),
+    Mistake(
+        "one total for all queries, and nothing subtracted",
+        nothing_subtracted_one_total,
+        "The weights of all queries together sum to one. Each query has its own total: sum over the "
+        "last axis and keep it (keepdims=True). And np.exp of a score in the thousands is infinity: "
+        "subtract each query's largest score first.",
     ),
 )
 

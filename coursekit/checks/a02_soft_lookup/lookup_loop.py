@@ -189,6 +189,15 @@ def array_like_the_values(query, key, value):
     return context
 
 
+def nothing_subtracted_overwritten(query, key, value):
+    context = np.zeros((len(query), value.shape[1]))
+    for i in range(len(query)):
+        exponentials = np.array([np.exp(query[i] @ key[j]) for j in range(len(key))])
+        for j in range(len(key)):
+            context[i] = exponentials[j] / exponentials.sum() * value[j]
+    return context
+
+
 MISTAKES = (
     Mistake(
         "one maximum for all queries",
@@ -263,6 +272,13 @@ MISTAKES = (
         array_like_the_values,
         "When the values are whole numbers, an array of the same type cuts every result down to a "
         "whole number. np.zeros(shape) without a dtype makes floats.",
+    ),
+    Mistake(
+        "overwritten instead of added, and nothing subtracted",
+        nothing_subtracted_overwritten,
+        "Each key replaces what the previous one contributed, so only the last survives: add up "
+        "with +=. And np.exp of a score in the thousands is infinity: subtract the query's largest "
+        "score first.",
     ),
 )
 

@@ -118,6 +118,16 @@ def signs_turned(scores):
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
+def nothing_subtracted_one_total(scores):
+    exponentials = np.exp(scores)
+    return exponentials / exponentials.sum()
+
+
+def nothing_subtracted_axis_dropped(scores):
+    exponentials = np.exp(scores)
+    return exponentials / exponentials.sum(axis=-1)
+
+
 MISTAKES = (
     Mistake(
         "the largest score not subtracted",
@@ -208,6 +218,20 @@ MISTAKES = (
         signs_turned,
         "The smallest score gets the largest weight: the sign in the exponential is turned round. "
         "Subtract the largest score from the scores, not the scores from something.",
+    ),
+    Mistake(
+        "one total for all rows, and nothing subtracted",
+        nothing_subtracted_one_total,
+        "For one row of small scores this is right. With several rows, all weights of the array "
+        "together sum to one: sum over the last axis and keep it (keepdims=True). And np.exp(1000) "
+        "is infinity: subtract each row's largest score first.",
+    ),
+    Mistake(
+        "the summed axis dropped, and nothing subtracted",
+        nothing_subtracted_axis_dropped,
+        "For one row of small scores this is right. With several rows, sum drops the last axis, and "
+        "the result lines up with the wrong axis or none: keepdims=True keeps it with size 1. And "
+        "np.exp(1000) is infinity: subtract each row's largest score first.",
     ),
 )
 

@@ -141,6 +141,12 @@ def one_added_below(weights, alignment):
     return wrong.sum() / (scored.sum() + 1)
 
 
+def mean_of_the_sentences_unguarded(weights, alignment):
+    scored = alignment >= 0
+    wrong = (weights.argmax(axis=-1) != alignment) & scored
+    return (wrong.sum(axis=-1) / scored.sum(axis=-1)).mean()
+
+
 MISTAKES = (
     Mistake(
         "the share of right steps",
@@ -223,6 +229,13 @@ MISTAKES = (
         one_added_below,
         "Adding 1 to the number of steps avoids 0 / 0, but makes every error too small. Use 1 only "
         "where the number is 0.",
+    ),
+    Mistake(
+        "the mean over sentences, 0 / 0 included",
+        mean_of_the_sentences_unguarded,
+        "You average over sentences, so a step in a short sentence weighs more, and a sentence "
+        "without a step to score is 0 / 0. Every step weighs the same here: count over the whole "
+        "batch, then divide once.",
     ),
 )
 

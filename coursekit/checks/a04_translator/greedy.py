@@ -267,6 +267,16 @@ def one_array_many_times(table, start, end, max_length):
     return np.stack(tokens, axis=1)
 
 
+def nobody_remembered(table, start, end, max_length):
+    token, tokens = start, []
+    for _ in range(max_length):
+        token = table[token].argmax(axis=-1)
+        tokens.append(token)
+        if (token == end).all():
+            break
+    return np.stack(tokens, axis=1)
+
+
 MISTAKES = (
     Mistake(
         "going on after the end",
@@ -355,6 +365,13 @@ MISTAKES = (
         one_array_many_times,
         "All columns are equal: token[:] = … writes into the same array at every step, and the list "
         "holds that one array many times. token = … makes a new one.",
+    ),
+    Mistake(
+        "nobody remembered who has ended",
+        nobody_remembered,
+        "You stop when all sequences produce end *in the same step*. A sequence that ended earlier "
+        "goes on writing, and has forgotten its end by then: remember which ones are finished, and "
+        "put end there.",
     ),
 )
 

@@ -79,6 +79,10 @@ def own_position_only(m, n):
     return np.arange(n) == np.arange(m)[:, None] + n - m
 
 
+def numbers_counted_from_the_start(m, n):
+    return np.tril(np.ones((m, n)))
+
+
 MISTAKES = (
     Mistake(
         "counted from the start",
@@ -148,6 +152,13 @@ MISTAKES = (
         "its own position only",
         own_position_only,
         "Each query sees exactly one key, its own. Everything before it is allowed too: <=, not ==.",
+    ),
+    Mistake(
+        "numbers for a mask, counted from the start",
+        numbers_counted_from_the_start,
+        "np.tril(np.ones(…)) makes floating-point numbers; a mask holds True and False: give "
+        "dtype=bool. And with fewer queries than keys the queries are the *last* positions, so the "
+        "triangle must reach the last key: query i stands at position i + n - m.",
     ),
 )
 

@@ -159,6 +159,14 @@ def uniform_when_empty(scores, mask):
     return exponentials / exponentials.sum()
 
 
+def neither_guarded_nor_subtracted(scores, mask):
+    weights = np.zeros(len(scores))
+    for j in range(len(scores)):
+        if mask[j]:
+            weights[j] = np.exp(scores[j])
+    return weights / weights.sum()
+
+
 MISTAKES = (
     Mistake(
         "the mask ignored",
@@ -233,6 +241,13 @@ MISTAKES = (
         uniform_when_empty,
         "A query with nothing to look at spreads its weight evenly over keys that are all hidden. "
         "It should get nothing from them: weights of 0.",
+    ),
+    Mistake(
+        "nothing subtracted, and nothing divided by nothing",
+        neither_guarded_nor_subtracted,
+        "The formula is right; two things remain. When everything is hidden the sum is 0, and 0 / 0 "
+        "is NaN: return zeros there. And exp(1000) is infinity: subtract the largest *allowed* score "
+        "before exp; the weights do not change.",
     ),
 )
 
