@@ -60,14 +60,16 @@ def judge_counterexample(request, value):
             "value", "no best key", "several keys pay best, so it is not clear which should rise."
         )
     # Every draw there can be, weighed with its probability: the mean, without any chance in it.
-    every = faulty_estimates(scores.astype(float), guess, np.arange(len(scores)), reward)
-    mean = softmax(scores.astype(float)) @ every
-    if mean[best] < -VISIBLE:
-        return None
-    return Finding("value", *_why_hidden(scores, reward, guess, mean, best))
+    scores, reward, guess = (array.astype(float) for array in value)
+    with np.errstate(over="ignore", invalid="ignore"):  # numbers near the largest there is
+        every = faulty_estimates(scores, guess, np.arange(len(scores)), reward)
+        mean = softmax(scores) @ every
+        if mean[best] < -VISIBLE:
+            return None
+        return Finding("value", *_why_hidden(reward, guess, mean, best))
 
 
-def _why_hidden(scores, reward, guess, mean, best):
+def _why_hidden(reward, guess, mean, best):
     """The code and the sentence of numbers on which the best key's score does not fall."""
     if np.ptp(guess) == 0:
         return "equal guesses", (
