@@ -145,6 +145,44 @@ class SplitByReshape(torch.nn.Module):
         return self.out_proj((looks @ v).transpose(1, 2).flatten(2))
 
 
+class BothByReshape(torch.nn.Module):
+    def __init__(self, d_model, n_heads):
+        super().__init__()
+        self.n_heads = n_heads
+        self.in_proj_weight = torch.nn.Parameter(torch.randn(3 * d_model, d_model))
+        self.in_proj_bias = torch.nn.Parameter(torch.zeros(3 * d_model))
+        self.out_proj = torch.nn.Linear(d_model, d_model)
+
+    def forward(self, query, key, mask):
+        def heads(x, weight, bias):
+            return (x @ weight.T + bias).reshape(len(x), self.n_heads, x.shape[1], -1)
+
+        weights, biases = self.in_proj_weight.chunk(3), self.in_proj_bias.chunk(3)
+        q, k, v = map(heads, (query, key, key), weights, biases)
+        scores, hidden = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5, ~mask[:, None]
+        looks = scores.masked_fill(hidden, -1e9).softmax(dim=-1).masked_fill(hidden, 0.0)
+        return self.out_proj((looks @ v).reshape(query.shape))
+
+
+class ScaleForgotten(torch.nn.Module):
+    def __init__(self, d_model, n_heads):
+        super().__init__()
+        self.n_heads = n_heads
+        self.in_proj_weight = torch.nn.Parameter(torch.randn(3 * d_model, d_model))
+        self.in_proj_bias = torch.nn.Parameter(torch.zeros(3 * d_model))
+        self.out_proj = torch.nn.Linear(d_model, d_model)
+
+    def forward(self, query, key, mask):
+        def heads(x, weight, bias):
+            return (x @ weight.T + bias).unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
+
+        weights, biases = self.in_proj_weight.chunk(3), self.in_proj_bias.chunk(3)
+        q, k, v = map(heads, (query, key, key), weights, biases)
+        scores, hidden = q @ k.transpose(-1, -2), ~mask[:, None]
+        looks = scores.masked_fill(hidden, -1e9).softmax(dim=-1).masked_fill(hidden, 0.0)
+        return self.out_proj((looks @ v).transpose(1, 2).flatten(2))
+
+
 class RootOfTheModelWidth(torch.nn.Module):
     def __init__(self, d_model, n_heads):
         super().__init__()
@@ -161,6 +199,25 @@ class RootOfTheModelWidth(torch.nn.Module):
         q, k, v = map(heads, (query, key, key), weights, biases)
         scores, hidden = q @ k.transpose(-1, -2) / query.shape[-1] ** 0.5, ~mask[:, None]
         looks = scores.masked_fill(hidden, -1e9).softmax(dim=-1).masked_fill(hidden, 0.0)
+        return self.out_proj((looks @ v).transpose(1, 2).flatten(2))
+
+
+class MaskIgnored(torch.nn.Module):
+    def __init__(self, d_model, n_heads):
+        super().__init__()
+        self.n_heads = n_heads
+        self.in_proj_weight = torch.nn.Parameter(torch.randn(3 * d_model, d_model))
+        self.in_proj_bias = torch.nn.Parameter(torch.zeros(3 * d_model))
+        self.out_proj = torch.nn.Linear(d_model, d_model)
+
+    def forward(self, query, key, mask):
+        def heads(x, weight, bias):
+            return (x @ weight.T + bias).unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
+
+        weights, biases = self.in_proj_weight.chunk(3), self.in_proj_bias.chunk(3)
+        q, k, v = map(heads, (query, key, key), weights, biases)
+        scores = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5
+        looks = scores.softmax(dim=-1)
         return self.out_proj((looks @ v).transpose(1, 2).flatten(2))
 
 
@@ -412,10 +469,27 @@ MISTAKES = (
         "went to the first head. Cut the last axis in two, then let heads and length change places.",
     ),
     Mistake(
+        "split and merged by a plain reshape",
+        BothByReshape,
+        "Split and merge undo each other, but both are plain reshapes: between them a head holds "
+        "whole words in place of its columns of every word. Heads and length must change places, "
+        "after the cut and before the merge.",
+    ),
+    Mistake(
+        "the scale forgotten",
+        ScaleForgotten,
+        "The scores are not scaled: divide by the square root of d_head.",
+    ),
+    Mistake(
         "the root of the model width",
         RootOfTheModelWidth,
         "You divide by the square root of d_model. A score of a head is a sum over d_head "
         "components.",
+    ),
+    Mistake(
+        "the mask ignored",
+        MaskIgnored,
+        "Hidden keys get weight: the mask is never used.",
     ),
     Mistake(
         "the mask turned round",

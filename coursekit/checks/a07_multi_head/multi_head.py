@@ -149,6 +149,32 @@ def split_by_reshape(query, key, mask, parameters, n_heads):
     return np.swapaxes(weights @ v, -3, -2).reshape(query.shape) @ parameters["w_output"]
 
 
+def both_by_reshape(query, key, mask, parameters, n_heads):
+    def split(x):
+        *lead, length, d_model = x.shape
+        return x.reshape(*lead, n_heads, length, d_model // n_heads)
+
+    q, k, v = (
+        split(x @ parameters[name])
+        for x, name in ((query, "w_query"), (key, "w_key"), (key, "w_value"))
+    )
+    scores = q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1])
+    weights = softmax(scores, mask[..., None, :, :])
+    return (weights @ v).reshape(query.shape) @ parameters["w_output"]
+
+
+def scale_forgotten(query, key, mask, parameters, n_heads):
+    def split(x):
+        return np.swapaxes(x.reshape(*x.shape[:-1], n_heads, -1), -3, -2)
+
+    q, k, v = (
+        split(x @ parameters[name])
+        for x, name in ((query, "w_query"), (key, "w_key"), (key, "w_value"))
+    )
+    weights = softmax(q @ np.swapaxes(k, -1, -2), mask[..., None, :, :])
+    return np.swapaxes(weights @ v, -3, -2).reshape(query.shape) @ parameters["w_output"]
+
+
 def root_of_the_model_width(query, key, mask, parameters, n_heads):
     def split(x):
         return np.swapaxes(x.reshape(*x.shape[:-1], n_heads, -1), -3, -2)
@@ -339,6 +365,18 @@ MISTAKES = (
         split_by_reshape,
         "The width was split with a plain reshape, straight to (..., H, length, d_head): whole words "
         "went to the first head. Cut the last axis in two, then let heads and length change places.",
+    ),
+    Mistake(
+        "split and merged by a plain reshape",
+        both_by_reshape,
+        "Split and merge undo each other, but both are plain reshapes: between them a head holds whole "
+        "words in place of its columns of every word. Heads and length must change places, after the "
+        "cut and before the merge.",
+    ),
+    Mistake(
+        "the scale forgotten",
+        scale_forgotten,
+        "The scores are not scaled: divide by the square root of d_head.",
     ),
     Mistake(
         "the root of the model width",

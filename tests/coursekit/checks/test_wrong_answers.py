@@ -115,6 +115,29 @@ def attention_to_the_first_two_words(x, w_query, w_key, w_value):
     return weights_of(scores / np.sqrt(w_key.shape[1])) @ (x[..., :2, :] @ w_value)
 
 
+@wrong("07.split_heads")
+def heads_of_one_sentence_only(x, n_heads):
+    length, _width = x.shape
+    return x.reshape(length, n_heads, -1).transpose(1, 0, 2)
+
+
+@wrong("07.multi_head_attention")
+def heads_that_see_two_keys(query, key, mask, parameters, n_heads):
+    def heads(x, name):
+        return np.stack(np.split(x @ parameters[name], n_heads, axis=-1), axis=-3)
+
+    key, mask = key[..., :2, :], mask[..., None, :, :2]
+    q, k, v = heads(query, "w_query"), heads(key, "w_key"), heads(key, "w_value")
+    scores = np.where(mask, q @ np.swapaxes(k, -1, -2) / q.shape[-1] ** 0.5, -1e9)
+    merged = np.swapaxes(weights_of(scores) @ v, -3, -2).reshape(query.shape)
+    return merged @ parameters["w_output"]
+
+
+@wrong("07.multi_head_cost")
+def cost_of_a_layer_without_biases_and_groups(m, n, d_model, n_heads, n_kv_heads):
+    return 4 * d_model**2, 8 * m * d_model**2 + 4 * m * n * d_model, n_heads * m * n
+
+
 @wrong("08.rotary")
 def turned_in_another_layout_farther_on(x, positions):
     d = x.shape[-1]
