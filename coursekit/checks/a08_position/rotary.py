@@ -93,38 +93,44 @@ def _fingerprint(x, turned):
 def _sentence(x, positions, turned, still, kept, backwards):
     """What is wrong, told by the first row that shows it."""
     if backwards:
-        return "every pair turned the other way round: to the right in place of to the left."
+        return (
+            "expected every pair to turn to the left, from the first axis to the second; your pairs "
+            "turn the other way round."
+        )
     if not still:
         row, came = (a[..., positions == 0, :].reshape(-1, x.shape[-1]) for a in (x, turned))
         moved = np.abs(row - came).max(axis=-1).argmax()
-        row, came = _text(row[moved]), _text(came[moved])
-        return f"at position 0 nothing turns, but the row {row} became {came}."
+        return (
+            f"at position 0 nothing turns. Expected the row {_text(row[moved])} as it was, your row "
+            f"is {_text(came[moved])}."
+        )
     if not kept:
         place = np.unravel_index(np.abs(_lengths(x) - _lengths(turned)).argmax(), x.shape[:-1])
         before, after = _lengths(x)[place], _lengths(turned)[place]
         return (
-            f"a turn changes no length, but row {[int(i) for i in place]} had the length "
-            f"{before:.4g} and now has {after:.4g}."
+            f"a turn changes no length. Expected row {[int(i) for i in place]} to keep its length "
+            f"{before:.4g}, your row has the length {after:.4g}."
         )
-    if _unit_rows(x) and positions.max() == 1:
+    if _unit_rows(x):
         gone = np.abs(np.diag(turned)) < 1e-9
         if gone.any():
             return (
-                f"the numbers end up in other columns. The row {_text(x[gone][0])} became "
-                f"{_text(turned[gone][0])}, with nothing left where the 1 was."
+                f"expected each number to stay in its column, but for what it shares with its "
+                f"partner. In your result the row {_text(x[gone][0])} became "
+                f"{_text(turned[gone][0])}: nothing is left where the 1 was."
             )
         wanted = ", ".join(f"{angle:.4g}" for angle in _frequencies(x.shape[-1]))
         angles = np.sort(np.arccos(np.clip(np.diag(turned), -1, 1)))[::-2]
         came = ", ".join(f"{angle:.4g}" for angle in angles)
-        return f"the pairs should turn by {wanted}; yours turn by {came}."
+        return f"expected the pairs to turn by {wanted}; your pairs turn by {came}."
     if x.shape[-1] == 2:
         return (
-            f"with one pair there is one right result, {_text(library_rotary(x, positions))}, and "
-            f"{_text(turned)} came."
+            f"with one pair there is one right result. Expected "
+            f"{_text(library_rotary(x, positions))}, your rows are {_text(turned)}."
         )
     return (
-        "the lengths are kept, but in no layout did every pair turn by its own frequency times the "
-        "position of the row."
+        "the lengths are kept, but expected were pairs of columns, in any layout, of which each "
+        "turns by its own frequency times the position of the row; your columns form no such pairs."
     )
 
 
