@@ -216,6 +216,30 @@ def sum_not_started_again(weights, uniform):
     return np.array(keys)
 
 
+def reaches_and_draws_left_out(weights, uniform):
+    keys = []
+    for u in uniform:
+        total = 0.0
+        for j in range(len(weights)):
+            total += weights[j]
+            if total >= u:
+                keys.append(j)
+                break
+    return np.array(keys)
+
+
+def reaches_and_the_last_of_all_keys(weights, uniform):
+    keys = []
+    for u in uniform:
+        total = 0.0
+        for j in range(len(weights)):
+            total += weights[j]
+            if total >= u:
+                break
+        keys.append(j)
+    return np.array(keys)
+
+
 MISTAKES = (
     Mistake(
         "reaching the number is enough",
@@ -291,6 +315,19 @@ MISTAKES = (
         sum_not_started_again,
         "Only the first draw is right: the sum goes on from one draw to the next. Set it to 0 for "
         "each number.",
+    ),
+    Mistake(
+        "reaching is enough, and no answer where the sum falls short",
+        reaches_and_draws_left_out,
+        "Two things. The sum must exceed the number, >, or 0 draws a first key of weight 0. And where "
+        "rounding leaves the sum below the number you add nothing: the last key with a weight above 0 "
+        "should be taken.",
+    ),
+    Mistake(
+        "reaching is enough, and the last of all keys where the sum falls short",
+        reaches_and_the_last_of_all_keys,
+        "Two things. The sum must exceed the number, >, or 0 draws a first key of weight 0. And where "
+        "the loop runs to its end, its last key may have the weight 0: take the last one above 0.",
     ),
 )
 

@@ -124,6 +124,21 @@ def reward_overwritten(scores, reward):
     return p * (reward - (p * reward).sum(axis=-1, keepdims=True))
 
 
+def axis_not_kept_and_hidden_rewards(scores, reward):
+    p = softmax(scores)
+    return p * (reward - (p * reward).sum(axis=-1))
+
+
+def one_mean_and_hidden_rewards(scores, reward):
+    p = softmax(scores)
+    return p * (reward - (p * reward).sum())
+
+
+def product_of_vectors(scores, reward):
+    p = softmax(scores)
+    return p * (reward - p @ reward)
+
+
 MISTAKES = (
     Mistake(
         "the mean reward not subtracted",
@@ -198,6 +213,24 @@ MISTAKES = (
         reward_overwritten,
         "The gradient is right, but reward[…] = 0 writes into the caller's array. np.where makes a "
         "new one.",
+    ),
+    Mistake(
+        "the axis not kept, and hidden rewards multiplied by 0",
+        axis_not_kept_and_hidden_rewards,
+        "For one row without hidden keys this is right. With leading axes the sum has to keep its axis "
+        "(keepdims=True); and 0 times NaN is NaN, so hidden rewards must be replaced first.",
+    ),
+    Mistake(
+        "one mean for the whole batch, and hidden rewards multiplied by 0",
+        one_mean_and_hidden_rewards,
+        "For one row without hidden keys this is right. Each row has its own mean, axis=-1 with the "
+        "axis kept; and 0 times NaN is NaN, so hidden rewards must be replaced first.",
+    ),
+    Mistake(
+        "a product of vectors",
+        product_of_vectors,
+        "For two vectors `@` is the weighted sum. With more axes it is a product of matrices: multiply "
+        "and sum over the last axis, which is kept.",
     ),
 )
 

@@ -159,6 +159,12 @@ def centres_along_the_keys(scores, centre, window):
     return soft * np.exp(-(distance**2) / (2 * (window / 2) ** 2))
 
 
+def two_axes_and_empty_windows(scores, centre, window):
+    distance = np.arange(scores.shape[-1]) - centre[:, None]
+    soft = softmax(np.where(np.abs(distance) <= window, scores, -np.inf))
+    return soft * np.exp(-(distance**2) / (2 * (window / 2) ** 2))
+
+
 MISTAKES = (
     Mistake(
         "divided by the sum again",
@@ -241,6 +247,13 @@ MISTAKES = (
         centres_along_the_keys,
         "There is a centre for each *query*: it needs an axis for the keys at the end, (..., m, 1). "
         "With as many queries as keys the wrong axis goes unnoticed.",
+    ),
+    Mistake(
+        "for two axes only, and NaN where the window holds no key",
+        two_axes_and_empty_windows,
+        "The formula is right. A softmax over nothing but -inf is NaN, though: such a query has the "
+        "weights 0. And centre[:, None] adds the axis in the wrong place where there are leading axes: "
+        "centre[..., None].",
     ),
 )
 

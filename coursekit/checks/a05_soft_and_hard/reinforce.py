@@ -140,6 +140,10 @@ def softmax_overflows(scores, key, paid):
     return paid[..., None] * (np.eye(scores.shape[-1])[key] - p[..., None, :])
 
 
+def for_one_row_only(scores, key, paid):
+    return paid[:, None] * (np.eye(len(scores))[key] - softmax(scores))
+
+
 MISTAKES = (
     Mistake(
         "the probabilities not subtracted",
@@ -213,6 +217,12 @@ MISTAKES = (
         "a softmax that overflows",
         softmax_overflows,
         "exp(1000) is infinity. Use the softmax you are given, which subtracts the largest score.",
+    ),
+    Mistake(
+        "for one row of scores only",
+        for_one_row_only,
+        "For one row this is right. With leading axes, len(scores) and [:, None] count from the wrong "
+        "end: take scores.shape[-1], and [..., None].",
     ),
 )
 

@@ -124,6 +124,16 @@ def subtracted_in_place(scores, key, paid):
     return paid[..., None] * (np.eye(scores.shape[-1])[key] - p)
 
 
+def for_one_row_only(scores, key, paid):
+    baseline = (paid.sum() - paid) / max(len(paid) - 1, 1)
+    return (paid - baseline)[:, None] * (np.eye(len(scores))[key] - softmax(scores))
+
+
+def for_one_row_of_several_draws_only(scores, key, paid):
+    baseline = (paid.sum() - paid) / np.array(len(paid) - 1)
+    return (paid - baseline)[:, None] * (np.eye(len(scores))[key] - softmax(scores))
+
+
 MISTAKES = (
     Mistake(
         "no baseline",
@@ -197,6 +207,18 @@ MISTAKES = (
         "subtracted in place",
         subtracted_in_place,
         "The estimates are right. But paid -= … writes into the caller's array.",
+    ),
+    Mistake(
+        "for one row only",
+        for_one_row_only,
+        "For one row this is right. With leading axes the draws are the last axis of paid: sum over "
+        "axis=-1, kept, count them by paid.shape[-1], and add axes by [..., None].",
+    ),
+    Mistake(
+        "for one row of several draws only",
+        for_one_row_of_several_draws_only,
+        "For one row of several draws this is right. A single draw has no others, and 0/0 is NaN: its "
+        "baseline is 0. With leading axes the draws are the last axis of paid.",
     ),
 )
 

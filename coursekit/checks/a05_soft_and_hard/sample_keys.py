@@ -175,6 +175,19 @@ def scaled_in_place(weights, uniform):
     return np.minimum((sums <= uniform[..., None]).sum(axis=-1), last[..., None])
 
 
+def reaching_and_the_first_key(weights, uniform):
+    sums = np.cumsum(weights, axis=-1)[..., None, :]
+    return (sums >= uniform[..., None]).argmax(axis=-1)
+
+
+def one_row_of_sums_for_all(weights, uniform):
+    return (np.cumsum(weights) > uniform[..., None]).argmax(axis=-1)
+
+
+def sums_without_an_axis_for_the_numbers(weights, uniform):
+    return (np.cumsum(weights, axis=-1) > uniform[..., None]).argmax(axis=-1)
+
+
 MISTAKES = (
     Mistake(
         "reaching the number is enough",
@@ -241,8 +254,9 @@ MISTAKES = (
     Mistake(
         "for one axis only",
         one_axis_only,
-        "np.searchsorted takes one row of sums. It cannot look up each row of numbers in its own row "
-        "of weights; compare with broadcasting instead.",
+        "Without axis=-1, np.cumsum makes one long row of all weights, and every number is looked up in "
+        "it. Each row has its own sums. (np.searchsorted takes one row only: compare with "
+        "broadcasting.)",
     ),
     Mistake(
         "numbers along the keys",
@@ -261,6 +275,25 @@ MISTAKES = (
         "the weights scaled in place",
         scaled_in_place,
         "The keys are right. But weights /= … writes into the caller's array.",
+    ),
+    Mistake(
+        "reaching is enough, and the first key where the sum falls short",
+        reaching_and_the_first_key,
+        "Two things. The sum must exceed the number, >, or 0 draws a first key of weight 0. And where "
+        "no sum does, argmax of nothing but False is 0: the last key with a weight above 0 is wanted.",
+    ),
+    Mistake(
+        "one row of sums for all",
+        one_row_of_sums_for_all,
+        "Without axis=-1, np.cumsum makes one long row of all weights, and every row is drawn from it. "
+        "Each row has its own sum, which needs an axis for the numbers besides, (..., 1, n).",
+        same_as="for one axis only",
+    ),
+    Mistake(
+        "sums without an axis for the numbers",
+        sums_without_an_axis_for_the_numbers,
+        "With one row of weights this is right but for rounding. With leading axes the sums need an "
+        "axis for the numbers, (..., 1, n), or the rows of weights are lined up with the numbers.",
     ),
 )
 
