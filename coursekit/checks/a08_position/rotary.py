@@ -320,6 +320,17 @@ def positions_not_used(x, positions):
     return turned
 
 
+def positions_not_used_in_halves(x, positions):
+    d = x.shape[-1]
+    angle = np.arange(x.shape[-2])[:, None] * 10000.0 ** (-np.arange(0, d, 2) / d)
+    first, second = x[..., : d // 2], x[..., d // 2 :]
+    turned = (
+        first * np.cos(angle) - second * np.sin(angle),
+        first * np.sin(angle) + second * np.cos(angle),
+    )
+    return np.concatenate(turned, axis=-1)
+
+
 def position_left_out(x, positions):
     d = x.shape[-1]
     angle = 10000.0 ** (-np.arange(0, d, 2) / d)
@@ -418,6 +429,12 @@ MISTAKES = (
     Mistake(
         "the positions not used",
         positions_not_used,
+        "You count rows from 0. positions says where they stand: while a text is being written, the "
+        "new row is number 0 of the call and number 57 of the text.",
+    ),
+    Mistake(
+        "the positions not used, with halves as pairs",
+        positions_not_used_in_halves,
         "You count rows from 0. positions says where they stand: while a text is being written, the "
         "new row is number 0 of the call and number 57 of the text.",
     ),
