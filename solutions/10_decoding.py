@@ -581,7 +581,7 @@ def rotary(x, positions):
     d = x.shape[-1]
     angle = positions[:, None] * 10000.0 ** (-np.arange(0, d, 2) / d)  # (n, d / 2)
     first, second = x[:, 0::2], x[:, 1::2]  # (n, d / 2) each
-    turned = np.empty_like(x)
+    turned = np.empty(x.shape)
     turned[:, 0::2] = first * np.cos(angle) - second * np.sin(angle)
     turned[:, 1::2] = first * np.sin(angle) + second * np.cos(angle)
     return turned

@@ -42,6 +42,10 @@ def cases(random):
             Call({"weights": few, "uniform": _inside(few, 0, 0.1)}),
         ),
         Case(
+            "three tokens, the second by far the most probable",
+            Call({"weights": np.array([0.05, 0.9, 0.05]), "uniform": 0.3}),
+        ),
+        Case(
             "seven tokens, a number on the fifth",
             Call({"weights": many, "uniform": _inside(many, 4, random.uniform(0.2, 0.8))}),
         ),

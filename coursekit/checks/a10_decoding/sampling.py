@@ -425,7 +425,7 @@ EXERCISE = Exercise(
         ),
     ),
     parts=(
-        Part("plain", "the cases with a temperature", 0.4),
+        Part("plain", "the cases with nothing but a temperature", 0.4),
         Part("top-k", "those with top-k", 0.2),
         Part("top-p", "those with top-p", 0.4),
     ),
