@@ -45,8 +45,12 @@ def same_values(expected, got, allowed):
     return bool(largest_difference(expected, got)[0] <= allowed * scale)
 
 
-def same_outcome(one, other, allowed):
-    """Whether two answers did the same when asked the same: values, exception type or None."""
+def same_outcome(one, other, allowed, whole_numbers_pass=False):
+    """Whether two answers did the same when asked the same: values, exception type or None.
+
+    Whole numbers and floats of the same values differ, except in single numbers, and where
+    `whole_numbers_pass`: there nobody is asked which of the two they are.
+    """
     if one.kind != other.kind or one.error != other.error or one.changed != other.changed:
         return False
     if (one.form == "tuple") != (other.form == "tuple") or len(one.value) != len(other.value):
@@ -55,7 +59,14 @@ def same_outcome(one, other, allowed):
         return one.sentence == other.sentence
     return all(
         a.shape == b.shape
-        and (a.dtype.kind == "f") == (b.dtype.kind == "f")
+        and _same_kind(a, b, whole_numbers_pass or a.ndim == 0)
         and same_values(a, b, allowed)
         for a, b in zip(one.value, other.value, strict=True)
     )
+
+
+def _same_kind(a, b, whole_numbers_pass):
+    kinds = {a.dtype.kind, b.dtype.kind}
+    if whole_numbers_pass and kinds <= set("fiu"):
+        return True
+    return (a.dtype.kind == "f") == (b.dtype.kind == "f")

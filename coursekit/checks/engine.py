@@ -224,7 +224,12 @@ def _recognise(exercise, seed, outcomes, findings):
             same = [_code(f) for f in findings] == [_code(f) for f in its_findings]
         else:
             same = all(
-                same_outcome(mine, its, allowed_difference(exercise, case.request, right))
+                same_outcome(
+                    mine,
+                    its,
+                    allowed_difference(exercise, case.request, right),
+                    exercise.whole_numbers_pass,
+                )
                 for case, right, mine, its in zip(
                     cases, expected, outcomes, its_outcomes, strict=True
                 )

@@ -93,6 +93,21 @@ def test_every_known_mistake_is_killed_and_named(exercise):
         assert named == (mistake.same_as or mistake.name), (seed, mistake.name)
 
 
+BY_HAND = [entry for entry in EXERCISES.values() if entry.kind == "by hand"]
+
+
+@pytest.mark.parametrize("exercise", BY_HAND, ids=[entry.identifier for entry in BY_HAND])
+def test_a_mistake_on_paper_is_named_in_whole_numbers_too(exercise):
+    for mistake in exercise.mistakes:
+        given = mistake.function()
+        given = given if isinstance(given, tuple) else (given,)
+        if not all(np.array_equal(array, np.rint(array)) for array in given):
+            continue
+        whole = tuple(np.asarray(array).astype(int) for array in given)
+        report = examine(exercise, lambda w=whole: w if len(w) > 1 else w[0], PUBLIC_SEED)
+        assert report.mistake, mistake.name
+
+
 @each_exercise
 def test_known_mistakes_differ_unless_declared_the_same(exercise):
     earlier = {}

@@ -74,6 +74,16 @@ def test_outcomes_are_the_same_for_the_same_reason_only():
     assert not same_outcome(outcome(lambda: [1]), outcome(lambda: [1, 2]), 1e-9)
 
 
+def test_whole_numbers_are_floats_where_nobody_asks():
+    whole, floats = outcome(lambda: np.arange(3)), outcome(lambda: np.arange(3.0))
+    truths = outcome(lambda: np.arange(3) > 0)
+    assert not same_outcome(whole, floats, 1e-9)
+    assert same_outcome(whole, floats, 1e-9, whole_numbers_pass=True)
+    assert not same_outcome(truths, floats, 1e-9, whole_numbers_pass=True)
+    assert same_outcome(outcome(lambda: 2), outcome(lambda: 2.0), 1e-9)
+    assert not same_outcome(outcome(lambda: True), outcome(lambda: 1.0), 1e-9)
+
+
 def test_changing_an_argument_makes_another_outcome():
     def changes(x):
         x += 1
