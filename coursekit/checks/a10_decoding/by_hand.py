@@ -20,34 +20,30 @@ PROBABILITIES = np.array(
 
 
 def on_paper():
-    """Greedy's text, the beam after two steps and at the end, the best text, the best mean."""
+    """Greedy's text, the beam after two steps and at the end, the best text, the best root."""
     with np.errstate(divide="ignore"):
         table = np.log(PROBABILITIES)
 
     def step(token, state):
         return table[token], state
 
-    def beam(max_length, width, penalty=0.0):
-        sequences, scores = beam_search(
+    def best(beam_width, max_length=5, length_penalty=0.0):
+        """The probability of the best text found, or its root under a length penalty of 1."""
+        tokens, scores = beam_search(
             step,
             [0],
             end=4,
             max_length=max_length,
-            beam_width=width,
-            length_penalty=penalty,
+            beam_width=beam_width,
+            length_penalty=length_penalty,
         )
-        n_tokens = (sequences[0, 0] != 4).sum() + 1
-        return np.exp(scores[0, 0] / n_tokens**penalty)
+        length = (tokens[0, 0] != 4).sum() + 1  # with its end
+        return np.exp(scores[0, 0] / length**length_penalty)
 
     (text,) = greedy(step, [0], end=4, max_length=5)
     by_greedy = PROBABILITIES[[0, *text[:-1]], text].prod()
-    two_steps, at_the_end = np.exp(_two_steps(step)), beam(5, 2)
-    return np.array([by_greedy, two_steps, at_the_end, beam(5, 8), beam(5, 8, 1.0)])
-
-
-def _two_steps(step):
-    _, scores = beam_search(step, [0], end=4, max_length=2, beam_width=2)
-    return scores[0, 0]
+    # Eight hypotheses are more than there are texts: nothing is lost.
+    return np.array([by_greedy, best(2, max_length=2), best(2), best(8), best(8, 5, 1.0)])
 
 
 def the_end_not_counted():
