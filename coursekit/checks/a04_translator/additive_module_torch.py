@@ -203,6 +203,19 @@ class WeightsReturned(torch.nn.Module):
         return scores.softmax(dim=-1).masked_fill(~mask, 0.0)
 
 
+class LinearLayersWithBiases(torch.nn.Module):
+    def __init__(self, d_query, d_key, d_attention):
+        super().__init__()
+        self.w_query = torch.nn.Linear(d_query, d_attention)
+        self.w_key = torch.nn.Linear(d_key, d_attention)
+        self.v = torch.nn.Linear(d_attention, 1)
+
+    def forward(self, query, key, value, mask):
+        hidden = self.w_query(query)[:, :, None, :] + self.w_key(key)[:, None, :, :]
+        scores = self.v(torch.tanh(hidden)).squeeze(-1).masked_fill(~mask, -1e9)
+        return scores.softmax(dim=-1).masked_fill(~mask, 0.0) @ value
+
+
 MISTAKES = (
     Mistake(
         "tensors that are no parameters",
@@ -286,5 +299,12 @@ MISTAKES = (
         "weights returned",
         WeightsReturned,
         "These are the weights. One step is missing: their product with the values.",
+    ),
+    Mistake(
+        "layers with biases in place of parameters",
+        LinearLayersWithBiases,
+        "With torch.nn.Linear the parameters are called w_query.weight and so on, are stored "
+        "transposed, and each layer adds a bias that the formula lacks. The exercise asks for three "
+        "parameters under the given names: torch.nn.Parameter(torch.empty(…)).",
     ),
 )

@@ -233,6 +233,15 @@ def scores_returned(embedded, state, encoder_states, parameters, key_mask):
     return state, context, scores
 
 
+def query_without_an_axis_for_the_words(embedded, state, encoder_states, parameters, key_mask):
+    query, key = state @ parameters["w_query"], encoder_states @ parameters["w_key"]
+    scores = np.tanh(query + key) @ parameters["v"]
+    weights = masked_softmax(scores, key_mask)
+    context = (weights[:, :, None] * encoder_states).sum(axis=1)
+    state = gru_step(np.concatenate([embedded, context], axis=-1), state, parameters)
+    return state, context, weights
+
+
 MISTAKES = (
     Mistake(
         "the mask ignored",
@@ -341,6 +350,13 @@ MISTAKES = (
         "scores returned",
         scores_returned,
         "The third result holds the scores, before softmax. Return the weights.",
+    ),
+    Mistake(
+        "no axis for the words in the query",
+        query_without_an_axis_for_the_words,
+        "The projected state is (B, d_a), the projected encoder states are (B, n, d_a). NumPy lines "
+        "shapes up at the right, so B meets n: with one sentence that works, and where B = n it is "
+        "wrong without an error. The state needs an axis for the words, query[:, None, :].",
     ),
 )
 

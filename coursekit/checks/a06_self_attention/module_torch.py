@@ -247,6 +247,20 @@ class PairReturned(torch.nn.Module):
         return weights @ value, weights
 
 
+class LinearLayersWithBiases(torch.nn.Module):
+    def __init__(self, d_model, d_k, d_v):
+        super().__init__()
+        self.w_query = torch.nn.Linear(d_model, d_k)
+        self.w_key = torch.nn.Linear(d_model, d_k)
+        self.w_value = torch.nn.Linear(d_model, d_v)
+
+    def forward(self, x, mask):
+        query, key, value = self.w_query(x), self.w_key(x), self.w_value(x)
+        scores = query @ key.transpose(-1, -2) / key.shape[-1] ** 0.5
+        weights = scores.masked_fill(~mask, -1e9).softmax(dim=-1)
+        return weights.masked_fill(~mask, 0.0) @ value
+
+
 MISTAKES = (
     Mistake(
         "tensors that are no parameters",
@@ -348,5 +362,12 @@ MISTAKES = (
         PairReturned,
         "Both came back. The output alone is asked for; whoever calls this would take the pair for "
         "one tensor.",
+    ),
+    Mistake(
+        "layers with biases in place of parameters",
+        LinearLayersWithBiases,
+        "With torch.nn.Linear the parameters are called w_query.weight and so on, are stored "
+        "transposed, and each layer adds a bias that the formula lacks. The exercise asks for three "
+        "parameters under the given names: torch.nn.Parameter(torch.empty(…)).",
     ),
 )
