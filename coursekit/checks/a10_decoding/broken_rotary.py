@@ -54,8 +54,8 @@ def judge_counterexample(request, value):
         return Finding(
             "shape",
             "new tokens",
-            f"each new token has a query, a key and a value, query and key equally wide; got query "
-            f"{query.shape}, key {key.shape}, value {new_value.shape}.",
+            f"expected a query, a key and a value for each new token, query and key equally wide; got "
+            f"query {query.shape}, key {key.shape}, value {new_value.shape}.",
         )
     if (
         len(past_value) != len(past_key)
@@ -65,16 +65,16 @@ def judge_counterexample(request, value):
         return Finding(
             "shape",
             "old tokens",
-            f"each old token has a key and a value, as wide as those of the new tokens; got past_key "
-            f"{past_key.shape} and past_value {past_value.shape} beside key {key.shape} and value "
-            f"{new_value.shape}.",
+            f"expected a key and a value for each old token, as wide as those of the new ones; got "
+            f"past_key {past_key.shape} and past_value {past_value.shape} beside key {key.shape} and "
+            f"value {new_value.shape}.",
         )
     if query.shape[1] % 2 or query.shape[1] == 0:
         return Finding(
             "shape",
             "odd width",
-            f"rotary turns pairs of numbers, so queries and keys need an even width, got "
-            f"{query.shape[1]}.",
+            f"expected queries and keys of an even width, because rotary turns pairs of numbers; got "
+            f"a width of {query.shape[1]}.",
         )
     if len(query) == 0 or new_value.shape[1] == 0:
         return Finding("value", "empty", "without new tokens and values there is nothing to see.")

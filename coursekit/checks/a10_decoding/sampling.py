@@ -16,16 +16,17 @@ def sample_tokens(logits, uniform, temperature, top_k, top_p):
     return sample(logits, uniform, temperature=temperature, top_k=top_k, top_p=top_p)
 
 
-N_DRAWS = 60
+N_DRAWS = 24
+"""Few enough to be shown in full, many enough to tell all mistakes apart."""
 
 
-def _request(logits, temperature=1.0, top_k=None, top_p=1.0):
-    """Many draws from each row of logits (R, V): the numbers lie evenly, none on a border."""
-    draws = (np.arange(N_DRAWS) + 0.37) / N_DRAWS
+def _request(logits, temperature=1.0, top_k=None, top_p=1.0, n_draws=N_DRAWS):
+    """Draws shared out among the rows of logits (R, V): numbers that lie evenly, none on a border."""
+    each = n_draws // len(logits)
     return Call(
         {
-            "logits": np.repeat(logits, N_DRAWS, axis=0),
-            "uniform": np.tile(draws, len(logits)),
+            "logits": np.repeat(logits, each, axis=0),
+            "uniform": np.tile((np.arange(each) + 0.37) / each, len(logits)),
             "temperature": temperature,
             "top_k": logits.shape[-1] if top_k is None else top_k,
             "top_p": top_p,
@@ -49,11 +50,8 @@ def cases(random):
     forbidden = _logits(random, shares)
     forbidden[0, forbidden[0].argsort()[2]] = -np.inf
     three = np.log(random.permutation([[0.5, 0.2, 0.3]], axis=1))
-    few = _request(three).arguments
-    every = slice(N_DRAWS // 8, None, N_DRAWS // 4)  # four of the draws
-    few = {**few, "logits": few["logits"][every], "uniform": few["uniform"][every]}
     return [
-        Case("four draws from three tokens", Call(few)),
+        Case("four draws from three tokens", _request(three, n_draws=4)),
         Case("temperature 1", _request(one)),
         Case("temperature 0.5", _request(two, temperature=0.5)),
         Case("temperature 2", _request(two, temperature=2.0)),
