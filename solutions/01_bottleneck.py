@@ -409,7 +409,8 @@ mark("01.exact_match", exact_match, points=2)
 #
 # {{exercise 01.gru_encoder}}
 #
-# In NumPy you computed; in torch the parameters can be trained. Write a module:
+# In NumPy you computed; in torch the parameters can be trained. (New to torch? *How to use the course*
+# has a section *As much PyTorch as you need*.) Write a module:
 #
 # - `GRUEncoder(d_in, d_state)` has four parameters, each a `torch.nn.Parameter` under this very name:
 #   `w_input (d_in, 3 * d_state)`, `w_state (d_state, 3 * d_state)`, `b_input (3 * d_state,)` and

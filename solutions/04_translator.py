@@ -177,7 +177,8 @@ mark("04.greedy_by_hand", greedy_by_hand, points=2)
 # - Return three arrays: the new state `(B, h)`, the context `(B, d)`, the weights `(B, n)`.
 #
 # You may use `masked_softmax` and `gru_step`. Three of the five points are for sentences without
-# padding, two for those with. (Chapter 3: *The additive score, written in two ways*.)
+# padding, two for those with. (Chapter 4: *Looking first, then moving: Bahdanau*; for the score,
+# chapter 3: *The additive score, written in two ways*.)
 
 
 # %% nbgrader={"grade": false, "grade_id": "bahdanau-step", "locked": false, "schema_version": 3, "solution": true, "task": false} coursekit={"exercise": "04.bahdanau_step", "helpers": ["imports", "masked-softmax", "gru-step"]}
@@ -224,7 +225,8 @@ mark("04.bahdanau_step", bahdanau_step, points=5)
 #   `(B, n)`.
 #
 # You may use `masked_softmax` and `gru_step`. Three of the five points are for sentences without
-# padding, two for those with. (Chapter 3: *Four ways to say how well a key fits*, for the score.)
+# padding, two for those with. (Chapter 4: *Moving first, then looking: Luong*; for the score, chapter 3:
+# *Four ways to say how well a key fits*.)
 
 
 # %% nbgrader={"grade": false, "grade_id": "luong-step", "locked": false, "schema_version": 3, "solution": true, "task": false} coursekit={"exercise": "04.luong_step", "helpers": ["imports", "masked-softmax", "gru-step"]}
@@ -259,6 +261,7 @@ mark("04.luong_step", luong_step, points=5)
 #
 # Does the decoder look at the right word? In the date translations of the course the right source
 # position of every target token is known. A step is *wrong* if its largest weight lies elsewhere.
+# (Chapter 4: *Where it looks*.)
 #
 # - `weights` is `(T, n)`, a row of weights for each step.
 # - `alignment` is `(T,)` and holds whole numbers: the right position, from 0 on, or -1 where a token
@@ -384,7 +387,8 @@ mark("04.greedy_decode", greedy_decode, points=4)
 #
 # {{exercise 04.additive_attention}}
 #
-# In NumPy you computed; in torch the parameters can be trained. Write a module:
+# In NumPy you computed; in torch the parameters can be trained. (New to torch? *How to use the course*
+# has a section *As much PyTorch as you need*.) Write a module:
 #
 # - `AdditiveAttention(d_query, d_key, d_attention)` has three parameters, each a
 #   `torch.nn.Parameter` under this very name: `w_query (d_query, d_attention)`,

@@ -149,7 +149,8 @@ mark("06.predicted_reach", predicted_reach, points=1)
 # 4. by a causal mask when only the last *two* positions are queries, and all four are keys (no
 #    padding): so it is when a model writes word by word and has kept its keys.
 #
-# Return the four counts in this order, as an array of shape `(4,)`.
+# Return the four counts in this order, as an array of shape `(4,)`. (Chapter 6: *Who may look at
+# whom*.)
 
 
 # %% nbgrader={"grade": false, "grade_id": "pairs-by-hand", "locked": false, "schema_version": 3, "solution": true, "task": false} coursekit={"exercise": "06.pairs_by_hand", "helpers": ["imports"]}
@@ -447,7 +448,8 @@ mark("06.self_attention", self_attention, points=4)
 #
 # {{exercise 06.self_attention_module}}
 #
-# Now with a mask, and with parameters that can be trained. Write a module:
+# Now with a mask, and with parameters that can be trained. (New to torch? *How to use the course* has a
+# section *As much PyTorch as you need*.) Write a module:
 #
 # - `SelfAttention(d_model, d_k, d_v)` has three parameters, each a `torch.nn.Parameter` under this very
 #   name: `w_query (d_model, d_k)`, `w_key (d_model, d_k)` and `w_value (d_model, d_v)`. Begin them with
