@@ -171,7 +171,8 @@ class KVCache:
             index = index.astype(np.int64)
         if index.dtype.kind not in "iu":
             errors.refuse_type("index", index.dtype, "integers", errors.NOT_ROWS)
-        lowest, highest = index.min(initial=0), index.max(initial=-1)
+        index = index.astype(np.int64)  # unsigned numbers have no -1
+        lowest, highest = (index.min(), index.max()) if index.size else (0, -1)
         check_cache_index(index.shape, lowest, highest, len(self._key))
         return index
 

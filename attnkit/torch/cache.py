@@ -53,7 +53,7 @@ class KVCache:
         sizes = {"batch": batch, "n_kv_heads": n_kv_heads, "capacity": capacity, "d_head": d_head}
         shape = tuple(check_size(name, size) for name, size in sizes.items())
         dtype = torch.get_default_dtype() if dtype is None else dtype
-        if not dtype.is_floating_point:
+        if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
             errors.refuse_type("dtype", dtype, "a float dtype", errors.STORED)
         self._key = torch.zeros(shape, dtype=dtype, device=device)
         self._value = torch.zeros_like(self._key)
@@ -177,6 +177,7 @@ class KVCache:
             index = index.long()
         if index.is_floating_point() or index.is_complex() or index.dtype == torch.bool:
             errors.refuse_type("index", index.dtype, "integers", errors.NOT_ROWS)
+        index = index.long()  # torch takes uint8 for a mask
         lowest, highest = (
             (0, -1) if index.numel() == 0 else (index.min().item(), index.max().item())
         )

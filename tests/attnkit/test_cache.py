@@ -244,6 +244,25 @@ class TestErrors:
         assert not cache.value.requires_grad
 
 
+@pytest.mark.parametrize("backend", [NUMPY, TORCH], ids=["numpy", "torch"])
+@pytest.mark.parametrize("method", ["reorder", "select"])
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint64", "int16"])
+def test_indices_of_any_whole_dtype(backend, method, dtype):
+    cache = new_cache(backend)
+    given, (key, _) = rows(backend, 1, 2)
+    cache.append(*given)
+    index = np.array([1, 0], dtype)  # uint8 is no mask: it would pick one row, the first
+    moved = getattr(cache, method)(backend.array(index))
+    moved = cache if moved is None else moved
+    np.testing.assert_array_equal(backend.numpy(moved.key), key[[1, 0]])
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, "float32", float], ids=["int64", "text", "float"])
+def test_no_float_dtype(dtype):
+    with pytest.raises(TypeError, match=r"dtype must be a float dtype but is .*; keys and values"):
+        attnkit.torch.KVCache(1, 1, 1, 1, dtype=dtype)
+
+
 def test_twins():
     ours, theirs = attnkit.numpy.cache.KVCache, attnkit.torch.cache.KVCache
     for name in ("append", "clear", "select", "reorder", "key", "value", "length", "capacity"):
