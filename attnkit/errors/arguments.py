@@ -2,6 +2,7 @@
 
 import functools
 import operator
+import sys
 
 __all__ = [
     "BOOLEAN_BIAS",
@@ -272,6 +273,8 @@ def check_real(name, number):
         isinstance(number, str | complex | list | tuple | dict)
         or callable(number)
         or number is None
+        or tuple(getattr(number, "shape", ()))
+        or "complex" in str(getattr(number, "dtype", ""))
     ):
         raise TypeError(
             f"{name} must be a real number but is {number!r} of type {type(number).__name__}"
@@ -304,7 +307,7 @@ def check_positive(name, number, reason):
     ValueError: window must be above 0 and finite but is 0; the bell curve has the width window / 2
     """
     check_real(name, number)
-    if not 0 < number < float("inf"):
+    if not 0 < number <= sys.float_info.max:  # a whole number may lie beyond
         raise ValueError(f"{name} must be above 0 and finite but is {number}; {reason}")
 
 

@@ -1368,3 +1368,12 @@ class TestHelp:
                     assert parameter in text
         for parameter in inspect.signature(GraphAttention).parameters:
             assert parameter in inspect.getdoc(GraphAttention)
+
+
+@pytest.mark.parametrize("backend", [NUMPY, TORCH], ids=["numpy", "torch"])
+def test_a_slope_is_one_number(backend):
+    x, edges = backend.array(np.ones((2, 1))), backend.array(np.array([[0], [1]]))
+    parameters = {"w_source": backend.array(np.ones((1, 1))), "a": backend.array(np.ones((1, 1)))}
+    slope = backend.array(np.array([0.1, 0.2]))
+    with pytest.raises(TypeError, match="negative_slope must be a real number"):
+        backend.functions.graph_attention(x, edges, parameters, kind="gatv2", negative_slope=slope)
