@@ -477,7 +477,9 @@ def local_p_weights(scores, centre, window, *, mask=None):
     check_positive("window", window, "the bell curve has the standard deviation window / 2")
     distance = np.arange(scores.shape[-1], dtype=scores.dtype) - centre[..., None]  # (..., m, n)
     inside = combine_masks(as_mask(mask, scores.shape), np.abs(distance) <= window)
-    bell = np.exp(-(distance**2) / (2 * (window / 2) ** 2))  # (..., m, n)
+    deviation = max(window / 2, float(np.finfo(distance.dtype).tiny))
+    near = np.where(np.abs(distance) > window, 0, distance)  # (..., m, n), no square overflows
+    bell = np.exp(-((near / deviation) ** 2) / 2)  # (..., m, n)
     return masked_softmax(scores, inside) * bell
 
 
@@ -502,7 +504,10 @@ def _softmax_at(temperature, scores, mask):
     if mask is not None:
         scores = np.where(mask, scores, -np.inf)  # (..., n)
     scores = np.minimum(scores, np.finfo(scores.dtype).max)  # as softmax does
+    limits = np.finfo(scores.dtype)
     below = scores - np.max(scores, -1, keepdims=True, initial=-np.inf)  # (..., n), none above 0
+    below = np.maximum(below, -limits.max)
+    temperature = min(max(float(temperature), float(limits.tiny)), float(limits.max))
     return softmax(np.where(scores == -np.inf, scores, below / temperature))
 
 

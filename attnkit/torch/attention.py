@@ -490,7 +490,9 @@ def local_p_weights(scores, centre, window, *, mask=None):
     keys = torch.arange(scores.shape[-1]).to(scores)  # (n,)
     distance = keys - centre[..., None]  # (..., m, n)
     inside = combine_masks(as_mask(mask, scores.shape), distance.abs() <= window)
-    bell = torch.exp(-(distance**2) / (2 * (window / 2) ** 2))  # (..., m, n)
+    deviation = max(window / 2, torch.finfo(distance.dtype).tiny)
+    near = torch.where(distance.abs() > window, 0, distance)  # (..., m, n), no square overflows
+    bell = torch.exp(-((near / deviation) ** 2) / 2)  # (..., m, n)
     return masked_softmax(scores, inside) * bell
 
 
@@ -518,7 +520,10 @@ def _softmax_at(temperature, scores, mask):
     if scores.shape[-1] == 0:
         return softmax(scores)
     scores = scores.clamp(max=torch.finfo(scores.dtype).max)  # as softmax does
+    limits = torch.finfo(scores.dtype)
     below = scores - scores.detach().amax(-1, keepdim=True)  # (..., n), none above 0
+    below = below.clamp(min=-limits.max)
+    temperature = min(max(temperature, limits.tiny), limits.max)
     return softmax(torch.where(scores == -torch.inf, scores, below / temperature))
 
 

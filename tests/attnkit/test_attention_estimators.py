@@ -497,3 +497,44 @@ def test_numpy_is_the_reference_of_narrow_types():
                 expected = getattr(NUMPY.functions, name)(**exact)
                 result = getattr(backend.functions, name)(**narrow)
                 assert_close(backend.numpy(result), expected, "gradient", dtype)
+
+
+@pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: backend.name)
+class TestNumbersBeyondTheDtype:
+    @pytest.mark.parametrize("temperature", [1e-320, 1e-50, 1e39, 1e300])
+    def test_temperature(self, backend, temperature):
+        scores = np.array([[3e38, -3e38, 1.0], [2.0, 1.0, 2.0]], np.float32)
+        uniform = np.full(3, 0.5, np.float32)
+        weights = on(backend, "gumbel_weights", scores, uniform, temperature=temperature)
+        if temperature < 1:
+            np.testing.assert_allclose(weights, [[1, 0, 0], [0.5, 0, 0.5]])
+        else:
+            np.testing.assert_allclose(weights.sum(-1), 1, rtol=1e-6)
+            np.testing.assert_allclose(weights[1], 1 / 3, rtol=1e-6)
+
+    @pytest.mark.parametrize("window", [1e-320, 1e-200, 1e-30, 1e200])
+    def test_window(self, backend, window):
+        scores = np.zeros((2, 3), np.float32)
+        centre = np.array([1.0, 0.5], np.float32)
+        weights = on(backend, "local_p_weights", scores, centre, window)
+        expected = np.full((2, 3), 1 / 3) if window > 1 else [[0, 1, 0], [0, 0, 0]]
+        np.testing.assert_allclose(weights, expected, rtol=1e-6)
+
+    @pytest.mark.parametrize("kind", ["array", "complex", "huge"])
+    def test_no_single_number(self, backend, kind):
+        number = {
+            "array": backend.array(np.array([1.0, 2.0])),
+            "complex": np.complex64(1),
+            "huge": 10**400,
+        }[kind]
+        error = ValueError if kind == "huge" else TypeError
+        scores, uniform = backend.array(SCORES), backend.array(grid(N))
+        with pytest.raises(error, match="temperature must be"):
+            backend.functions.gumbel_weights(scores, uniform, temperature=number)
+
+
+def test_straight_through_gradient_at_a_temperature_below_float32():
+    scores = torch.tensor([[2.0, 1.0, 2.0]], requires_grad=True)
+    value = torch.tensor([[1.0], [2.0], [3.0]])
+    TORCH.functions.straight_through_attention(scores, value, temperature=1e-50).sum().backward()
+    assert scores.grad.isfinite().all()
