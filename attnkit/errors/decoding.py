@@ -21,6 +21,7 @@ NOT_A_TOKEN = "a token is a number of the vocabulary, counted from 0"
 NOT_ROWS = "a row is the number of a sequence, counted from 0"
 NO_STATE = "what does not follow its sequences when they are reordered would mix them up"
 ONE_TOKEN = "towards 0 only the best token is left, which greedy takes without any draw"
+_LARGEST_EXPONENT = 16  # lengths of many millions to this power are still numbers
 
 
 def check_decoding(start, end, max_length, beam_width=1):
@@ -57,8 +58,11 @@ def check_decoding(start, end, max_length, beam_width=1):
             f"start must have the shape (B,) but has shape {tuple(start)}; one token begins each sequence "
             "(a longer prompt goes into state: run it first)"
         )
+    end = check_size("end", end, minimum=-1)
+    if end >= 2**63:
+        raise ValueError(f"end must be below 2 ** 63 but is {end}; {NOT_A_TOKEN} (-1 if none ends)")
     return (
-        check_size("end", end, minimum=-1),
+        end,
         check_size("max_length", max_length),
         check_size("beam_width", beam_width, minimum=1),
     )
@@ -142,7 +146,7 @@ def check_exponent(name, number):
     TypeError
         When it is not a real number.
     ValueError
-        When it is infinite or NaN.
+        When it is infinite or NaN, or so large that the power may overflow.
 
     Examples
     --------
@@ -154,6 +158,12 @@ def check_exponent(name, number):
     if not -float("inf") < number < float("inf"):
         raise ValueError(
             f"{name} must be finite but is {number}; it is the power of the length that a score is divided by"
+        )
+    if not -_LARGEST_EXPONENT <= number <= _LARGEST_EXPONENT:
+        raise ValueError(
+            f"{name} must lie between {-_LARGEST_EXPONENT} and {_LARGEST_EXPONENT} but is {number}; "
+            "it is the power of the length that a score is divided by, which would overflow "
+            "(usual are 0 to 1)"
         )
 
 

@@ -78,6 +78,8 @@ def greedy(step, start, *, end, max_length, state=None):
     while len(tokens) < max_length and not finished.all():
         scores, state = step(token, state)
         scores = np.asarray(scores)  # (B, V)
+        if scores.dtype.kind not in "iu":  # whole numbers stay as exact as they came
+            scores = _float_array("the scores of step", scores)
         check_step(scores.shape, len(token), bool(np.isnan(scores).any()))
         token = np.where(finished, end, scores.argmax(-1))
         finished = token == end  # once ended, a sequence is fed its end again
@@ -178,7 +180,8 @@ def beam_search(step, start, *, end, max_length, beam_width, length_penalty=0.0,
         step_scores = step_scores.reshape(n_sequences, width, n_tokens).astype(np.float64)
         only_end = np.where(np.arange(n_tokens) == end, 0.0, -np.inf)  # (V,)
         step_scores = np.where(finished[..., None], only_end, step_scores)
-        candidates = scores[..., None] + step_scores  # (B, width, V)
+        with np.errstate(over="ignore"):  # a sum below all numbers is -inf: no hypothesis
+            candidates = scores[..., None] + step_scores  # (B, width, V)
         length = length + ~finished  # (B, width)
         rank = candidates / np.maximum(length, 1)[..., None] ** length_penalty  # (B, width, V)
         best = np.argsort(-rank.reshape(n_sequences, -1), -1, kind="stable")[:, :width]

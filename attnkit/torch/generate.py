@@ -79,6 +79,8 @@ def greedy(step, start, *, end, max_length, state=None):
     while len(tokens) < max_length and not finished.all():
         scores, state = step(token, state)  # (B, V)
         _check_tensor("the scores of step", scores)
+        if scores.is_complex() or scores.dtype == torch.bool:  # whole numbers stay exact
+            scores = _float_tensor("the scores of step", scores)
         check_step(scores.shape, len(token), bool(scores.isnan().any()))
         token = scores.argmax(-1).masked_fill(finished, end)
         finished = token == end  # once ended, a sequence is fed its end again

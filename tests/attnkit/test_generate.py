@@ -669,3 +669,39 @@ def test_twins():
                 assert f"{section}\n---" in text, f"{name} lacks {section}"
             for parameter in inspect.signature(getattr(package, name)).parameters:
                 assert parameter in text
+
+
+@pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: backend.name)
+class TestOddNumbers:
+    def beam(self, backend, table=TABLE, **keywords):
+        table = backend.array(table)
+        options = {"end": END, "max_length": 4, "beam_width": 2} | keywords
+        start = backend.array(np.array([1, 2]))
+        return backend.functions.beam_search(lambda token, _: (table[token], _), start, **options)
+
+    @pytest.mark.parametrize("penalty", [1e3, -1e3])
+    def test_a_penalty_that_overflows(self, backend, penalty):
+        with pytest.raises(ValueError, match=r"length_penalty must lie between -16 and 16 but is"):
+            self.beam(backend, length_penalty=penalty)
+
+    def test_an_array_is_no_penalty(self, backend):
+        with pytest.raises(TypeError, match="length_penalty must be a real number"):
+            self.beam(backend, length_penalty=backend.array(np.ones(2)))
+
+    def test_an_end_that_no_token_can_be(self, backend):
+        with pytest.raises(ValueError, match=r"end must be below 2 \*\* 63 but is 10"):
+            self.beam(backend, end=10**30)
+
+    @pytest.mark.filterwarnings("error")
+    def test_sums_below_all_numbers(self, backend):
+        tokens, scores = self.beam(backend, np.full((5, 5), -1e308), beam_width=1, end=-1)
+        assert backend.numpy(tokens).shape == (2, 1, 2)
+        assert np.all(backend.numpy(scores) == -np.inf)
+
+    def test_scores_of_greedy(self, backend):
+        assert decode(backend, [1], 1, np.eye(5, dtype=bool)).tolist() == [[1]]
+        exact = np.zeros((5, 5), np.int64)
+        exact[1, 2:4] = 2**60, 2**60 + 1
+        assert decode(backend, [1], 1, exact).tolist() == [[3]]
+        with pytest.raises(TypeError, match=r"the scores of step must be real but is .*complex"):
+            decode(backend, [1], 1, np.zeros((5, 5), complex))
