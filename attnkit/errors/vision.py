@@ -3,6 +3,7 @@
 from .arguments import (
     check_axes,
     check_choice,
+    check_leading,
     check_names,
     check_parameter,
     check_real,
@@ -556,6 +557,11 @@ def check_rollout(shapes, residual, fusion):
                 f"{name} has shape {tuple(shape)} and no heads; the axes are (..., n_heads, n, n), "
                 "or (..., n, n) with fusion=None"
             )
+    merged = 2 if fusion is None else 3
+    leads = {
+        f"weights[{k}]": shape[: max(len(shape) - merged, 0)] for k, shape in enumerate(shapes)
+    }
+    check_leading(**leads)
 
 
 def refuse_heads(d_head, d_model, n_heads):

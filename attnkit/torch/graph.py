@@ -375,7 +375,7 @@ class GraphAttention(nn.Module):
 
     def parameter_mapping(self):
         """Return the parameters as `graph_attention` takes them: those that there are, not copies."""
-        return dict(self.named_parameters())
+        return dict(self.named_parameters(remove_duplicate=False))
 
     @classmethod
     def from_geometric(cls, module):

@@ -675,7 +675,7 @@ class NonLocalBlock(nn.Module):
 
     def parameter_mapping(self):
         """Return the parameters as `non_local_block` takes them."""
-        return dict(self.named_parameters())
+        return dict(self.named_parameters(remove_duplicate=False))
 
 
 class VisionTransformer(nn.Module):
@@ -885,7 +885,7 @@ class VisionTransformer(nn.Module):
 
     def parameter_mapping(self):
         """Return the parameters as `vision_transformer` takes them: views, not copies."""
-        mapping = dict(self.named_parameters(recurse=False))
+        mapping = dict(self.named_parameters(recurse=False, remove_duplicate=False))
         for name in ("layers", "convolutions"):
             mapping[name] = [layer.parameter_mapping() for layer in getattr(self, name)]
         if not mapping["convolutions"]:

@@ -1248,3 +1248,23 @@ class TestHelp:
                 assert f"{section}\n---" in text, f"{name} lacks {section}"
             for parameter in inspect.signature(getattr(module, name)).parameters:
                 assert parameter in text, f"{name} does not explain {parameter}"
+
+
+@pytest.mark.parametrize("backend", [NUMPY, TORCH], ids=["numpy", "torch"])
+@pytest.mark.parametrize("fusion", ["mean", None])
+def test_rollout_refuses_batches_that_do_not_broadcast(backend, fusion):
+    heads = () if fusion is None else (2,)
+    layers = [backend.array(np.ones((size, *heads, 4, 4))) for size in (3, 1, 5)]
+    message = r"the leading axes of weights\[0\] \(3,\) and .* weights\[2\] \(5,\) do not"
+    with pytest.raises(ValueError, match=message):
+        backend.functions.attention_rollout(layers, fusion=fusion)
+    assert backend.functions.attention_rollout(layers[:2], fusion=fusion).shape == (3, 4, 4)
+
+
+@pytest.mark.parametrize("return_weights", [False, True])
+def test_non_local_block_with_shared_weights(return_weights):
+    block = NonLocalBlock(3)
+    block.w_key = block.w_query  # a symmetric score
+    assert set(block.parameter_mapping()) >= {"w_query", "w_key"}
+    result = block(torch.ones(1, 3, 2, 2), return_weights=return_weights)
+    assert (result[0] if return_weights else result).shape == (1, 3, 2, 2)
