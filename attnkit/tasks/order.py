@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from attnkit.errors import check_size
+
 __all__ = ["BACK", "BLANK", "KINDS", "N_SYMBOLS", "N_TOKENS", "PLACE", "OrderBatch", "draw_order"]
 
 KINDS = ("back", "nearest", "place")
@@ -62,6 +64,8 @@ def draw_order(
     ------
     ValueError
         If kind is another word or a size is negative.
+    TypeError
+        If a size is not a whole number.
 
     Examples
     --------
@@ -73,9 +77,7 @@ def draw_order(
     """
     if kind not in KINDS:
         raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
-    for name, size in (("n_sequences", n_sequences), ("length", length)):
-        if size < 0:
-            raise ValueError(f"{name} must be at least 0, got {size}")
+    n_sequences, length = check_size("n_sequences", n_sequences), check_size("length", length)
     tokens = generator.integers(N_SYMBOLS, size=(n_sequences, length))  # (N, T)
     position = np.arange(length)
     if kind == "nearest":

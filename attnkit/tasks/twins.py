@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from attnkit.errors import check_size
+
 __all__ = ["N_DIGITS", "N_LETTERS", "RELATIONS", "TwinBatch", "draw_twins"]
 
 RELATIONS = ("before", "twin")
@@ -67,6 +69,8 @@ def draw_twins(n_sequences: int, n_pairs: int = 6, *, generator: np.random.Gener
     ------
     ValueError
         If there are fewer sequences than none or more pairs than letters.
+    TypeError
+        If a size is not a whole number.
 
     Examples
     --------
@@ -78,8 +82,7 @@ def draw_twins(n_sequences: int, n_pairs: int = 6, *, generator: np.random.Gener
     >>> batch.target[0, 4]  # at H0: before it stands D0, and its twin is H5
     array([0, 5])
     """
-    if n_sequences < 0:
-        raise ValueError(f"n_sequences must be at least 0, got {n_sequences}")
+    n_sequences, n_pairs = check_size("n_sequences", n_sequences), check_size("n_pairs", n_pairs)
     if not 1 <= n_pairs <= N_LETTERS:
         raise ValueError(f"n_pairs must be between 1 and {N_LETTERS}, got {n_pairs}")
     length = 2 * n_pairs

@@ -82,9 +82,9 @@ def test_wrong_words_and_sizes_are_refused():
     generator = np.random.default_rng(0)
     with pytest.raises(ValueError, match="kind must be one of back, nearest, place, got 'forth'"):
         draw_order("forth", 1, 5, generator=generator)
-    with pytest.raises(ValueError, match="n_sequences must be at least 0, got -1"):
+    with pytest.raises(ValueError, match="n_sequences must be at least 0 but is -1"):
         draw_order("back", -1, 5, generator=generator)
-    with pytest.raises(ValueError, match="length must be at least 0, got -2"):
+    with pytest.raises(ValueError, match="length must be at least 0 but is -2"):
         draw_order("back", 1, -2, generator=generator)
 
 
@@ -216,3 +216,9 @@ def test_a_distance_is_learnt_and_carried_to_longer_sequences():
         scores[scheme] = [score_order(model, "back", length) for length in (16, 64)]
     assert min(scores["shaw"]) > 0.95
     assert scores["sinusoidal"][1] < 0.7
+
+
+@each_kind
+def test_sizes_are_whole_numbers(kind):
+    with pytest.raises(TypeError, match=r"length must be a whole number but is 5\.0"):
+        draw(kind, 2, 5.0)

@@ -80,7 +80,7 @@ def test_no_sequences_are_an_empty_batch():
 
 
 def test_wrong_sizes_are_refused():
-    with pytest.raises(ValueError, match="n_sequences must be at least 0, got -1"):
+    with pytest.raises(ValueError, match="n_sequences must be at least 0 but is -1"):
         draw(-1)
     for n_pairs in (0, 9):
         with pytest.raises(ValueError, match=f"n_pairs must be between 1 and 8, got {n_pairs}"):
@@ -213,3 +213,8 @@ def test_four_heads_learn_what_one_does_not():
         both[n_heads] = score_twins(model, n_sequences=100).both
     assert both[1] < 0.4
     assert both[4] > 0.9
+
+
+def test_sizes_are_whole_numbers():
+    with pytest.raises(TypeError, match=r"n_pairs must be a whole number but is 2\.0"):
+        draw_twins(1, 2.0, generator=np.random.default_rng(0))
