@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import textwrap
 from pathlib import Path
 
@@ -37,12 +38,26 @@ def main(arguments=None):
         width = max(len(row.name) for row in chosen)
         print("\n".join(f"{row.name:<{width}}  {row.title}" for row in chosen))
         return 0
+    _prepare(options.out)
     results = _measured(chosen, options.quick)
     found = {"quick": options.quick, "peers": versions(), "rows": results}
-    options.out.parent.mkdir(parents=True, exist_ok=True)
     write_record(options.out, found)
     _print(results, options)
     return 0
+
+
+def _prepare(out):
+    """Make the folder of the results and see that a file can stand there, before the long work."""
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        if out.is_dir():
+            raise IsADirectoryError(
+                f"it is a folder, and {out / 'bench.json'} would be a file in it"
+            )
+        with tempfile.TemporaryFile(dir=out.parent):
+            pass
+    except OSError as reason:
+        sys.exit(f"--out {out} cannot be written: {reason}")
 
 
 def _parser():
@@ -128,4 +143,7 @@ def _say(words):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit("stopped; nothing was written")

@@ -315,3 +315,16 @@ def test_a_record_that_cannot_be_written_leaves_the_old_one(tmp_path, results):
         write_record(path, results)
     assert json.loads(path.read_text(encoding="utf-8"))["results"] == 1
     assert [entry.name for entry in tmp_path.iterdir()] == ["run.json"]
+
+
+def test_a_place_that_cannot_be_written_is_told_before_the_work(tmp_path, monkeypatch):
+    from attnkit.bench import __main__ as command
+
+    for name in command.THREADS:
+        monkeypatch.setenv(name, "1")
+    monkeypatch.setattr(command, "_measured", lambda *_: pytest.fail("measured first"))
+    (tmp_path / "file").touch()
+    for out, reason in ((tmp_path, "it is a folder"), (tmp_path / "file" / "x.json", "File|Not")):
+        with pytest.raises(SystemExit, match=f"--out .* cannot be written: .*{reason}"):
+            command.main(["--quick", "--out", str(out)])
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
