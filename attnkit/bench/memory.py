@@ -23,6 +23,11 @@ class PeakMemory(NamedTuple):
         The peak during the call minus what was in use before it, the result included.
     method : str
         ``"resident"`` or ``"traced"``; see `peak_memory`.
+
+    Examples
+    --------
+    >>> print(PeakMemory(3 * 2**20, "traced"))
+    3.0 MiB
     """
 
     bytes: int

@@ -62,6 +62,14 @@ def write_record(path: str | os.PathLike, results: object) -> None:
     ------
     ValueError, TypeError
         If JSON cannot hold `results`. Nothing is written then.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_record(Path(folder) / "run.json", {"loss": 0.5})
+    ...     sorted(json.loads((Path(folder) / "run.json").read_text()))
+    ['provenance', 'results']
     """
     record = {"provenance": provenance(), "results": results}
     text = json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

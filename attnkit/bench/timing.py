@@ -24,6 +24,11 @@ class Cost:
         rounds lies between. For the reference itself they tell how steady the machine was.
     fastest : float
         The same ratio from the fastest round of each.
+
+    Examples
+    --------
+    >>> print(Cost(ratio=2.0, low=1.9, high=2.3, fastest=1.95))
+    2 (1.9 to 2.3)
     """
 
     ratio: float
@@ -46,12 +51,26 @@ class Cost:
 class Comparison(dict[str, Cost]):
     """The cost of each candidate by name, in the order given.
 
+    Parameters
+    ----------
+    costs : mapping of str to Cost
+        The cost of each candidate.
+    reference, rounds
+        See below.
+
     Attributes
     ----------
     reference : str
         The candidate whose cost is 1.
     rounds : int
         How often each candidate had its turn.
+
+    Examples
+    --------
+    >>> cost = Cost(ratio=2.0, low=1.9, high=2.3, fastest=1.95)
+    >>> print(Comparison({"theirs": cost}, reference="ours", rounds=15))
+    time over that of ours, median of 15 rounds (middle half)
+    theirs  2 (1.9 to 2.3)
     """
 
     def __init__(self, costs: Mapping[str, Cost], reference: str, rounds: int) -> None:

@@ -77,6 +77,12 @@ class Plot:
         The picture: SVG text, letters drawn as outlines. The same data give the same bytes.
     html : str
         What a notebook shows: the picture with its description, title and legend.
+
+    Examples
+    --------
+    >>> plot = Plot("<svg></svg>", width=300, alt="Three rows.", title=None)
+    >>> 'alt="Three rows."' in plot.html
+    True
     """
 
     def __init__(

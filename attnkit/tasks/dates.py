@@ -39,6 +39,12 @@ class Pair:
         Their tokens; the end token is not included.
     alignment : tuple of int
         For every target token the position of its source token, or -1 where it has none.
+
+    Examples
+    --------
+    >>> pair = load_dates((1,), n_train=1, n_test=0).train[1].pairs[0]
+    >>> len(pair.alignment) == len(pair.target)
+    True
     """
 
     english: str
@@ -130,6 +136,12 @@ class Split:
         True where there is a token, False where there is padding.
     pairs : tuple of Pair
         The same examples as text.
+
+    Examples
+    --------
+    >>> split = load_dates((1,), n_train=3, n_test=0).train[1]
+    >>> split.source.shape, bool(split.source_mask.all())
+    ((3, 6), True)
     """
 
     source: np.ndarray
@@ -170,6 +182,12 @@ class Dates:
         Fixed by the range of years, so they are the same whatever was drawn.
     train, test : dict of int to Split
         One split for each number of dates in a list; within a split all rows have equal length.
+
+    Examples
+    --------
+    >>> dates = load_dates((1,), n_train=3, n_test=2)
+    >>> len(dates.train[1].pairs), len(dates.test[1].pairs)
+    (3, 2)
     """
 
     source_vocabulary: Vocabulary
@@ -291,6 +309,21 @@ def date_pair(days: Sequence[datetime.date]) -> Pair:
 
 def join(splits: Iterable[Split]) -> Split:
     """Put splits of different lengths into one, padded on the right to the longest.
+
+    Parameters
+    ----------
+    splits : iterable of Split
+        At least one.
+
+    Returns
+    -------
+    Split
+        All examples, in the order given.
+
+    Raises
+    ------
+    ValueError
+        If there is no split.
 
     Examples
     --------

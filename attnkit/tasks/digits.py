@@ -31,6 +31,12 @@ class DigitSplit:
         Grey values from 0 (paper) to 255 (ink); rows from top to bottom.
     labels : ndarray of int64, (N,)
         Which digit it is, 0 to 9.
+
+    Examples
+    --------
+    >>> split = DigitSplit(np.zeros((20, 28, 28), np.uint8), np.arange(20) % 10)
+    >>> len(split.first(10))
+    10
     """
 
     images: np.ndarray
@@ -59,6 +65,13 @@ class Digits:
     ----------
     train, test : DigitSplit
         Without a common image; all ten digits equally often in both.
+
+    Examples
+    --------
+    >>> split = DigitSplit(np.zeros((20, 28, 28), np.uint8), np.arange(20) % 10)
+    >>> digits = Digits(train=split, test=split.first(10))
+    >>> len(digits.train), len(digits.test)
+    (20, 10)
     """
 
     train: DigitSplit
@@ -79,6 +92,13 @@ class ImageQuestions:
         The label of the digit that is asked for.
     labels : ndarray of int64, (N, 2)
         The labels of both digits, left and right. They always differ.
+
+    Examples
+    --------
+    >>> split = DigitSplit(np.zeros((20, 28, 28), np.uint8), np.arange(20) % 10)
+    >>> drawn = image_questions(split, 3)
+    >>> drawn.images.shape, bool((drawn.labels[:, 0] != drawn.labels[:, 1]).all())
+    ((3, 28, 56), True)
     """
 
     images: np.ndarray

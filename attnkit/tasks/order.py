@@ -33,6 +33,12 @@ class OrderBatch:
         The right symbol for each position; 0 where there is none.
     counts : ndarray of bool, (N, T)
         True where there is a right answer.
+
+    Examples
+    --------
+    >>> batch = draw_order("place", 2, 5, generator=np.random.default_rng(0))
+    >>> batch.tokens.shape, batch.counts[0].tolist()
+    ((2, 5), [False, False, True, True, True])
     """
 
     tokens: np.ndarray

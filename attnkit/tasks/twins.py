@@ -31,6 +31,12 @@ class TwinBatch:
         there the place is 0.
     counts : ndarray of bool, (N, T)
         True where there is a token before and it is not the twin, so that the two relations differ.
+
+    Examples
+    --------
+    >>> batch = draw_twins(2, 3, generator=np.random.default_rng(0))
+    >>> batch.letters.shape, batch.places.shape
+    ((2, 6), (2, 6, 2))
     """
 
     letters: np.ndarray

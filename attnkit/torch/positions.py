@@ -335,6 +335,13 @@ class HeadPositions(nn.Module):
     """What `MultiHeadAttention` asks of a scheme of positions; by itself it changes nothing.
 
     A scheme overrides the methods that it needs.
+
+    Examples
+    --------
+    >>> scheme = HeadPositions()
+    >>> x = torch.ones(2, 3, 4)
+    >>> scheme.turn(x, 0) is x, scheme.bias(x, 3) is None, scheme.needs_weights
+    (True, True, False)
     """
 
     def turn(self, x, start):

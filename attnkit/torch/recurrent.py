@@ -373,6 +373,13 @@ class Encoder(nn.Module):
     ----------
     d_output : int
         Width of what comes out: `d_state`, or twice that when bidirectional.
+
+    Examples
+    --------
+    >>> encoder = Encoder(7, d_embedding=3, d_state=4)
+    >>> source = torch.tensor([[3, 1, 4]])
+    >>> encoder(source, source > 0)[0].shape, encoder.d_output
+    (torch.Size([1, 3, 8]), 8)
     """
 
     def __init__(self, n_tokens, d_embedding, d_state, *, unit="gru", bidirectional=True):
@@ -498,6 +505,12 @@ class FixedDecoder(_Decoder):
     -----
     Cho et al. (2014) let every step read the vector, Sutskever, Vinyals and Le (2014) only began
     with it; here it does both, or the first alone with ``initial_state="zeros"``.
+
+    Examples
+    --------
+    >>> translator = Translator(7, 5, unit="lstm", d_embedding=3, d_state=4)
+    >>> type(translator.decoder).__name__
+    'FixedDecoder'
     """
 
     def __init__(
@@ -553,6 +566,12 @@ class AdditiveDecoder(_Decoder):
         Width of the encoder's states.
     initial_state : str
         "last": begin with the encoder's last state, passed through one layer; "zeros": with zeros.
+
+    Examples
+    --------
+    >>> translator = Translator(7, 5, attention="additive", d_embedding=3, d_state=4)
+    >>> type(translator.decoder).__name__
+    'AdditiveDecoder'
     """
 
     def __init__(self, n_tokens, d_embedding, d_state, d_encoder, *, initial_state="last"):
@@ -601,6 +620,12 @@ class LuongDecoder(_Decoder):
         bottleneck between context and scores.
     initial_state : str
         "last": begin with the encoder's last state, passed through one layer; "zeros": with zeros.
+
+    Examples
+    --------
+    >>> translator = Translator(7, 5, attention="luong", d_embedding=3, d_state=4)
+    >>> type(translator.decoder).__name__
+    'LuongDecoder'
     """
 
     def __init__(self, n_tokens, d_embedding, d_state, d_encoder, *, initial_state="last"):
@@ -661,6 +686,13 @@ class Translator(nn.Module):
     ------
     ValueError
         If a word is none of those named, or attention is asked for with another unit than "gru".
+
+    Examples
+    --------
+    >>> translator = Translator(7, 5, attention="additive", d_embedding=3, d_state=4)
+    >>> source, read = torch.tensor([[3, 1, 4]]), torch.tensor([[0, 2]])
+    >>> translator(source, read, source > 0)[0].shape  # a score for each of 5 words at 2 places
+    torch.Size([1, 2, 5])
     """
 
     def __init__(

@@ -161,6 +161,11 @@ class History:
         What `report` returned, by the number of steps done before it was asked.
     cpu_seconds : float
         Processor time of the training steps alone, reports left out.
+
+    Examples
+    --------
+    >>> History(loss=[0.9, 0.4]).loss[-1]
+    0.4
     """
 
     loss: list[float] = field(default_factory=list)

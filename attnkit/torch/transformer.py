@@ -657,6 +657,13 @@ class DecoderCache(NamedTuple):
         Keys and values of the target so far.
     memory : KVCache
         Keys and values of the source, made once.
+
+    Examples
+    --------
+    >>> from attnkit.torch import KVCache
+    >>> cache = DecoderCache(own=KVCache(1, 2, 8, 4), memory=KVCache(1, 2, 5, 4))
+    >>> cache.own.capacity, cache.memory.length
+    (8, 0)
     """
 
     own: KVCache

@@ -28,6 +28,17 @@ class TranslationScores:
         The translations.
     weights : Tensor, (N, T, S) or (N, n_layers, n_heads, T, S), or None
         Where each step looked.
+
+    Examples
+    --------
+    >>> from attnkit.tasks.dates import load_dates
+    >>> from attnkit.torch import Translator
+    >>> dates = load_dates((1,), n_train=4, n_test=2)
+    >>> sizes = len(dates.source_vocabulary), len(dates.target_vocabulary)
+    >>> model = Translator(*sizes, attention="luong", d_embedding=3, d_state=4)
+    >>> scores = score_translator(model, dates.test[1], dates.target_vocabulary)
+    >>> 0 <= scores.exact_match <= scores.token_accuracy <= 1
+    True
     """
 
     exact_match: float
@@ -61,6 +72,14 @@ def translation_loss(
     Returns
     -------
     Tensor, ()
+
+    Examples
+    --------
+    >>> from attnkit.torch import Translator
+    >>> model = Translator(7, 5, attention="luong", d_embedding=3, d_state=4)
+    >>> source, target = torch.tensor([[3, 1, 4]]), torch.tensor([[2, 4]])
+    >>> translation_loss(model, source, target, source > 0, target > 0, start=0).shape
+    torch.Size([])
     """
     first = torch.full((len(target), 1), start)
     read = torch.cat([first, target[:, :-1]], dim=1)  # (B, T): the target, one place later
@@ -106,6 +125,16 @@ def train_translator(
     Returns
     -------
     History
+
+    Examples
+    --------
+    >>> from attnkit.tasks.dates import load_dates
+    >>> from attnkit.torch import Translator
+    >>> dates = load_dates((1,), n_train=4, n_test=2)
+    >>> sizes = len(dates.source_vocabulary), len(dates.target_vocabulary)
+    >>> model = Translator(*sizes, attention="luong", d_embedding=3, d_state=4)
+    >>> len(train_translator(model, dates, n_steps=2, batch_size=2).loss)
+    2
     """
     generator = np.random.default_rng(seed)
     splits = [_tensors(split) for split in dates.train.values()]
@@ -146,6 +175,17 @@ def score_translator(model, split, vocabulary, *, return_weights=None):
     Returns
     -------
     TranslationScores
+
+    Examples
+    --------
+    >>> from attnkit.tasks.dates import load_dates
+    >>> from attnkit.torch import Translator
+    >>> dates = load_dates((1,), n_train=4, n_test=2)
+    >>> sizes = len(dates.source_vocabulary), len(dates.target_vocabulary)
+    >>> model = Translator(*sizes, attention="luong", d_embedding=3, d_state=4)
+    >>> scores = score_translator(model, dates.test[1], dates.target_vocabulary)
+    >>> len(scores.predicted)
+    2
     """
     asked = {} if return_weights is None else {"return_weights": return_weights}
     source, target, source_mask, target_mask = _tensors(split)
