@@ -15,8 +15,8 @@ class CachedSelfAttention(torch.nn.Module):
         self.w_query = torch.nn.Parameter(torch.zeros(d_model, d_k))
         self.w_key = torch.nn.Parameter(torch.zeros(d_model, d_k))
         self.w_value = torch.nn.Parameter(torch.zeros(d_model, d_v))
-        self.register_buffer("key_room", torch.zeros(batch, capacity, d_k))
-        self.register_buffer("value_room", torch.zeros(batch, capacity, d_v))
+        for name, width in (("key_room", d_k), ("value_room", d_v)):
+            self.register_buffer(name, torch.zeros(batch, capacity, width))
         self.register_buffer("length", torch.tensor(0))
 
     def forward(self, x):
