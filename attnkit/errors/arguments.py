@@ -188,7 +188,8 @@ def check_size(name, number, minimum=0):
         whole = operator.index(number)
     except TypeError:
         raise TypeError(
-            f"{name} must be a whole number but is {number!r} of type {type(number).__name__}; is it a size in tokens?"
+            f"{name} must be a whole number but is {number!r} of type {type(number).__name__}; "
+            "it counts things, such as tokens (is it the result of a division? // gives whole numbers)"
         ) from None
     if whole < minimum:
         raise ValueError(f"{name} must be at least {minimum} but is {whole}")
