@@ -53,6 +53,8 @@ def did_it_work(exercise, request, right, outcome):
         expected = _results(exercise, right)
         if outcome.sentence.startswith("a list") and expected.endswith("NumPy array"):
             expected += " (np.array(…) makes one of it)"
+        elif outcome.sentence.startswith("a tuple") and "is a list" in outcome.sentence:
+            expected += " of plain NumPy arrays (np.array(…) makes one of a list)"
         return Finding(
             "returned",
             outcome.sentence,
@@ -62,9 +64,11 @@ def did_it_work(exercise, request, right, outcome):
     n_got = len(outcome.value) if outcome.form == "tuple" else 1
     if n_got != n_wanted or (outcome.form == "tuple") != (right.form == "tuple"):
         came = f"a tuple of {n_got}" if outcome.form == "tuple" else f"one {outcome.form}"
-        return Finding(
-            "returned", came, f"{name} returned {came}. Expected: {_results(exercise, right)}."
-        )
+        expected = _results(exercise, right)
+        numbers = n_got > 1 and not any(part.ndim for part in outcome.value)
+        if numbers and expected.endswith("NumPy array"):
+            expected += " (np.array([…]) makes one of several numbers)"
+        return Finding("returned", came, f"{name} returned {came}. Expected: {expected}.")
     return None
 
 

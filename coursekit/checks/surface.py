@@ -188,11 +188,24 @@ def _rebuild(result, plain):
         if result is None:
             return {"kind": "nothing"}
         if type(result) is tuple:
-            return {"kind": "value", "form": "tuple", "value": tuple(plain(r) for r in result)}
+            return {"kind": "value", "form": "tuple", "value": _parts(result, plain)}
         form = "number" if type(result) in NUMBER_TYPES else "array"
         return {"kind": "value", "form": form, "value": (plain(result),)}
     except _Unusable as problem:
         return {"kind": "unusable", "sentence": str(problem)}
+
+
+def _parts(result, plain):
+    """Each part of a tuple as an exact plain array; what cannot be one is said with its place."""
+    kept = []
+    for place, part in enumerate(result, start=1):
+        try:
+            kept.append(plain(part))
+        except _Unusable as problem:
+            raise _Unusable(
+                f"a tuple of {len(result)}, of which part {place} is {problem}"
+            ) from None
+    return tuple(kept)
 
 
 def _plain_array(value):

@@ -152,6 +152,20 @@ def test_a_list_is_told_to_become_what_is_expected_and_nothing_else():
     assert "np.array(…) makes one of it" in " ".join(one.split())
 
 
+def test_lists_and_numbers_in_a_tuple_are_called_what_they_are():
+    by_hand = exercise("02.lookup_by_hand")
+    lists = describe(examine(by_hand, lambda: (np.ones(3), [2, 6]), PUBLIC_SEED))
+    assert "returned a tuple of 2, of which part 2 is a list with 2 entries" in " ".join(
+        lists.split()
+    )
+    assert "of plain NumPy arrays (np.array(…) makes one of a list)" in " ".join(lists.split())
+    guess = exercise("02.predicted_sharpness")
+    numbers = describe(examine(guess, lambda: (0.4, 0.5, 0.9), PUBLIC_SEED))
+    assert "np.array([…]) makes one of several numbers" in " ".join(numbers.split())
+    arrays = describe(examine(guess, lambda: (np.ones(3), np.ones(3)), PUBLIC_SEED))
+    assert "makes one" not in arrays
+
+
 def test_the_line_of_an_error_in_a_module_is_the_learners_own():
     torch = pytest.importorskip("torch")
     parent = exercise("04.additive_attention").reference

@@ -68,7 +68,7 @@ def test_the_first_part_is_required_for_the_others():
 def test_an_unknown_identifier_names_the_nearest():
     with pytest.raises(LookupError, match=r"near: .*03\.scaled_dot_scores"):
         check("03.scaled_dot_score", len)
-    with pytest.raises(LookupError, match="known: 02"):
+    with pytest.raises(LookupError, match="known: 01"):
         exercise("nothing like it")
 
 
