@@ -154,7 +154,7 @@ def check_leading(**shapes):
         )
 
 
-def check_size(name, number, minimum=0):
+def check_size(name, number, minimum=0, reason=None):
     """Return a whole number as an int, or refuse it.
 
     Parameters
@@ -165,6 +165,8 @@ def check_size(name, number, minimum=0):
         What came.
     minimum : int
         The smallest number that has a meaning.
+    reason : str, optional
+        Why it must be that large; otherwise what counts of things usually suffer from.
 
     Returns
     -------
@@ -182,7 +184,7 @@ def check_size(name, number, minimum=0):
     --------
     >>> check_size("window", -1)
     Traceback (most recent call last):
-    ValueError: window must be at least 0 but is -1
+    ValueError: window must be at least 0 but is -1; it counts things (is it the result of a subtraction?)
     """
     try:
         whole = operator.index(number)
@@ -192,7 +194,13 @@ def check_size(name, number, minimum=0):
             "it counts things, such as tokens (is it the result of a division? // gives whole numbers)"
         ) from None
     if whole < minimum:
-        raise ValueError(f"{name} must be at least {minimum} but is {whole}")
+        if reason is None:
+            reason = (
+                "it counts things (is it the result of a subtraction?)"
+                if whole < 0
+                else "fewer have no meaning (did // round a small number down?)"
+            )
+        raise ValueError(f"{name} must be at least {minimum} but is {whole}; {reason}")
     return whole
 
 
@@ -243,10 +251,13 @@ def check_choice(name, choice, choices):
     --------
     >>> check_choice("align", "left", ("end", "start"))
     Traceback (most recent call last):
-    ValueError: align must be 'end' or 'start' but is 'left'
+    ValueError: align must be 'end' or 'start' but is 'left'; is it misspelt, or another library's word?
     """
     if choice not in choices:
-        raise ValueError(f"{name} must be {' or '.join(map(repr, choices))} but is {choice!r}")
+        raise ValueError(
+            f"{name} must be {' or '.join(map(repr, choices))} but is {choice!r}; "
+            "is it misspelt, or another library's word?"
+        )
 
 
 def check_real(name, number):
@@ -266,9 +277,9 @@ def check_real(name, number):
 
     Examples
     --------
-    >>> check_real("scale", "sqrt")
+    >>> check_real("scale", "sqrt")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    TypeError: scale must be a real number but is 'sqrt' of type str
+    TypeError: scale must be a real number but is 'sqrt' of type str; one number is needed ...
     """
     if (
         isinstance(number, str | complex | list | tuple | dict)
@@ -278,7 +289,8 @@ def check_real(name, number):
         or "complex" in str(getattr(number, "dtype", ""))
     ):
         raise TypeError(
-            f"{name} must be a real number but is {number!r} of type {type(number).__name__}"
+            f"{name} must be a real number but is {number!r} of type {type(number).__name__}; "
+            "one number is needed (an array that holds one gives it with .item())"
         )
 
 

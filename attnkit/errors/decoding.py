@@ -58,7 +58,7 @@ def check_decoding(start, end, max_length, beam_width=1):
             f"start must have the shape (B,) but has shape {tuple(start)}; one token begins each sequence "
             "(a longer prompt goes into state: run it first)"
         )
-    end = check_size("end", end, minimum=-1)
+    end = check_size("end", end, -1, f"{NOT_A_TOKEN} (-1 if none ends)")
     if end >= 2**63:
         raise ValueError(f"end must be below 2 ** 63 but is {end}; {NOT_A_TOKEN} (-1 if none ends)")
     return (
@@ -184,11 +184,14 @@ def check_sampling(logits, uniform):
     --------
     >>> check_sampling((3, 0), (3,))
     Traceback (most recent call last):
-    ValueError: logits has shape (3, 0) but needs at least one token to draw
+    ValueError: logits has shape (3, 0) but needs at least one token to draw; the last axis is the vocabulary
     """
     check_axes("logits", logits, "(..., V)")
     if logits[-1] == 0:
-        raise ValueError(f"logits has shape {tuple(logits)} but needs at least one token to draw")
+        raise ValueError(
+            f"logits has shape {tuple(logits)} but needs at least one token to draw; "
+            "the last axis is the vocabulary"
+        )
     check_leading(logits=logits[:-1], uniform=uniform)
 
 

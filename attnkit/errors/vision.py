@@ -72,14 +72,17 @@ def check_pair(name, size, minimum=1):
     --------
     >>> check_pair("patch_size", 4)
     (4, 4)
-    >>> check_pair("patch_size", (4, 2, 3))
+    >>> check_pair("patch_size", (4, 2, 3))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    ValueError: patch_size must be one number or a height and a width but is (4, 2, 3)
+    ValueError: patch_size must be one number or a height and a width but is (4, 2, 3); ...
     """
     if not isinstance(size, tuple | list):
         size = (size, size)
     if len(size) != 2:
-        raise ValueError(f"{name} must be one number or a height and a width but is {tuple(size)}")
+        raise ValueError(
+            f"{name} must be one number or a height and a width but is {tuple(size)}; "
+            "batch and channels are those of the images"
+        )
     height, width = size
     return check_size(name, height, minimum), check_size(name, width, minimum)
 
