@@ -9,6 +9,8 @@ from attnkit import errors
 from attnkit.errors import check_alignment, check_classes, check_loss, check_same_shape
 from attnkit.schedules import warmup_schedule
 
+from ._arrays import _float_array
+
 __all__ = ["alignment_accuracy", "exact_match", "masked_cross_entropy", "warmup_schedule"]
 
 
@@ -53,10 +55,10 @@ def masked_cross_entropy(logits, target, mask, *, label_smoothing=0.0):
     >>> float(masked_cross_entropy(logits, [1, 0], [True, False]))  # log 2
     0.6931471805599453
     """
-    logits, target, mask = np.asarray(logits), np.asarray(target), np.asarray(mask)
+    logits, target, mask = _wide(logits), np.asarray(target), np.asarray(mask)
     check_loss(logits.shape, target.shape, mask.shape, label_smoothing)
     _check_boolean("mask", mask)
-    logits, target = _wide(logits)[mask], _whole("target", target)[mask]  # (counted, V), (counted,)
+    logits, target = logits[mask], _whole("target", target)[mask]  # (counted, V), (counted,)
     if target.size == 0:
         return logits.dtype.type(0)
     check_classes("target", target.min(), target.max(), logits.shape[-1])
@@ -129,14 +131,14 @@ def alignment_accuracy(weights, alignment):
     ValueError
         If shapes do not fit together or `alignment` names a position that `weights` does not have.
     TypeError
-        If `alignment` does not hold whole numbers.
+        If `alignment` does not hold whole numbers or `weights` no real ones.
 
     Examples
     --------
     >>> alignment_accuracy([[0.9, 0.1], [0.8, 0.2], [0.5, 0.5]], [0, 1, -1])
     0.5
     """
-    weights, alignment = np.asarray(weights), np.asarray(alignment)
+    weights, alignment = _float_array("weights", weights), np.asarray(alignment)
     alignment = _whole("alignment", alignment)
     check_alignment(weights.shape, alignment.shape, alignment.max(initial=-1))
     scored = alignment >= 0
@@ -153,10 +155,7 @@ def _share(right, counts):
 
 def _wide(logits):
     """Single precision at least: a loss summed in half precision loses its small terms."""
-    if np.issubdtype(logits.dtype, np.complexfloating):
-        errors.refuse_type("logits", logits.dtype, "real", errors.COMPLEX)
-    if not np.issubdtype(logits.dtype, np.floating):
-        return logits.astype(np.float64)
+    logits = _float_array("logits", logits)
     return logits.astype(np.promote_types(logits.dtype, np.float32), copy=False)
 
 

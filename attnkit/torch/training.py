@@ -13,6 +13,8 @@ from attnkit.errors import check_alignment, check_classes, check_loss, check_sam
 from attnkit.progress import progress
 from attnkit.schedules import warmup_schedule
 
+from ._tensors import _check_tensor, _float_tensor
+
 __all__ = [
     "History",
     "alignment_accuracy",
@@ -66,9 +68,11 @@ def masked_cross_entropy(logits, target, mask, *, label_smoothing=0.0):
     >>> round(masked_cross_entropy(logits, torch.tensor([1, 0]), mask).item(), 6)  # log 2
     0.693147
     """
+    _check_tensors(target=target, mask=mask)
+    logits = _wide(logits)
     check_loss(logits.shape, target.shape, mask.shape, label_smoothing)
     _check_boolean("mask", mask)
-    logits, target = _wide(logits)[mask], _whole("target", target)[mask]  # (counted, V), (counted,)
+    logits, target = logits[mask], _whole("target", target)[mask]  # (counted, V), (counted,)
     if len(target) == 0:
         return logits.sum()  # zero, and differentiable
     check_classes("target", int(target.min()), int(target.max()), logits.shape[-1])
@@ -106,6 +110,7 @@ def exact_match(predicted, target, mask):
     >>> exact_match(torch.tensor([[1, 2, 9], [1, 3, 3]]), target, mask)
     0.5
     """
+    _check_tensors(predicted=predicted, target=target, mask=mask)
     check_same_shape("predicted", predicted.shape, "target", target.shape)
     check_same_shape("mask", mask.shape, "target", target.shape)
     _check_boolean("mask", mask)
@@ -133,7 +138,7 @@ def alignment_accuracy(weights, alignment):
     ValueError
         If shapes do not fit together or `alignment` names a position that `weights` does not have.
     TypeError
-        If `alignment` does not hold whole numbers.
+        If `alignment` does not hold whole numbers or `weights` no real ones.
 
     Examples
     --------
@@ -141,7 +146,8 @@ def alignment_accuracy(weights, alignment):
     >>> alignment_accuracy(weights, torch.tensor([0, 1, -1]))
     0.5
     """
-    alignment = _whole("alignment", alignment)
+    _check_tensors(alignment=alignment)
+    weights, alignment = _float_tensor("weights", weights), _whole("alignment", alignment)
     largest = int(alignment.max()) if alignment.numel() else -1
     check_alignment(weights.shape, alignment.shape, largest)
     if weights.shape[-1] == 0:  # argmax over nothing is undefined; nothing can be scored either
@@ -320,11 +326,14 @@ def _share(right, counts):
 
 def _wide(logits):
     """Single precision at least: a loss summed in half precision loses its small terms."""
-    if logits.dtype.is_complex:
-        errors.refuse_type("logits", logits.dtype, "real", errors.COMPLEX)
-    if not logits.dtype.is_floating_point:
-        return logits.to(torch.get_default_dtype())
+    logits = _float_tensor("logits", logits)
     return logits.to(torch.promote_types(logits.dtype, torch.float32))
+
+
+def _check_tensors(**tensors):
+    """Refuse arguments that are no tensors, before anything is asked of them."""
+    for name, tensor in tensors.items():
+        _check_tensor(name, tensor)
 
 
 def _check_boolean(name, mask):

@@ -204,6 +204,41 @@ def test_messages_of_alignment_accuracy(backend):
         aligned(backend, weights, np.zeros((2, 3)))
 
 
+def test_weights_of_any_number_are_aligned_and_complex_ones_refused(backend):
+    seen = np.array([[True, False], [False, True]])
+    for kind in (bool, np.uint8, np.float16):
+        assert aligned(backend, seen.astype(kind), np.array([0, 0])) == 0.5
+    with pytest.raises(TypeError, match=r"weights must be real but is .*complex128; .*real part"):
+        aligned(backend, seen + 0j, np.array([0, 1]))
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("masked_cross_entropy", ("logits", "target", "mask")),
+        ("exact_match", ("predicted", "target", "mask")),
+        ("alignment_accuracy", ("weights", "alignment")),
+    ],
+)
+def test_torch_takes_tensors(name, arguments):
+    right = {"logits": np.ones((2, 3)), "weights": np.ones((2, 3)), "mask": np.ones(2, bool)}
+    right = {key: torch.from_numpy(right.get(key, np.ones(2, int))) for key in arguments}
+    for stranger in arguments:
+        for kind in (np.asarray, list):
+            wrong = right | {stranger: kind(right[stranger].numpy())}
+            with pytest.raises(TypeError, match=f"{stranger} must be a torch.Tensor but is"):
+                getattr(TORCH.functions, name)(**wrong)
+
+
+@pytest.mark.parametrize("words", ["words", [["a", "b"]], object()])
+def test_numpy_takes_numbers(words):
+    functions = NUMPY.functions
+    with pytest.raises(TypeError, match=r"logits must be real but is .*numbers only"):
+        functions.masked_cross_entropy([words, words], [0, 1], [True, True])
+    with pytest.raises(TypeError, match=r"weights must be real but is .*numbers only"):
+        functions.alignment_accuracy([words, words], [0, 1])
+
+
 def test_both_back_ends_give_plain_floats():
     for backend in (NUMPY, TORCH):
         assert type(match(backend, TARGET, TARGET, MASK)) is float
