@@ -48,8 +48,9 @@ def dot_scores(query, key):
     return scores
 
 
-def scaled_dot_scores(query, key):
-    return dot_scores(query, key) / math.sqrt(query.shape[1])
+def scaled_dot_scores(query, key, scale=None):
+    scores = dot_scores(query, key)
+    return scores / math.sqrt(query.shape[1]) if scale is None else scores * scale
 
 
 def general_scores(query, key, weight):
@@ -170,6 +171,33 @@ def mask_from(rule, m, n, *, start=False):
         for j in range(n):
             mask[i, j] = rule(i if start else i + n - m, j)
     return mask
+
+
+def combine_masks(*masks):
+    m, n = masks[0].shape
+    both = np.zeros((m, n), bool)
+    for i in range(m):
+        for j in range(n):
+            both[i, j] = all(mask[i, j] for mask in masks)
+    return both
+
+
+def from_drop_mask(mask):
+    m, n = mask.shape
+    keep = np.zeros((m, n), bool)
+    for i in range(m):
+        for j in range(n):
+            keep[i, j] = not mask[i, j]
+    return keep
+
+
+def to_additive(mask):
+    m, n = mask.shape
+    bias = np.zeros((m, n))
+    for i in range(m):
+        for j in range(n):
+            bias[i, j] = 0.0 if mask[i, j] else -math.inf
+    return bias
 
 
 def sinusoidal_positions(length, d_model):

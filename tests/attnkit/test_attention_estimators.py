@@ -335,6 +335,18 @@ class TestGradcheck:
             [tensor(1, 2, N), tensor(2, N), tensor(3, 2)],
         )
 
+    @pytest.mark.parametrize("name", ["hard_attention", "straight_through_attention"])
+    @pytest.mark.parametrize("drawn", [False, True])
+    def test_values_of_a_hard_choice(self, name, drawn):
+        """In the values alone: in the scores one has no slope, and the other's is a chosen stand-in."""
+        mask = torch.from_numpy(np.array([MASK, np.zeros(N, bool), ~MASK]))
+        scores = torch.from_numpy(normal(1, 2, 3, N))
+        uniform = torch.from_numpy(np.random.default_rng(4).random((2, 3))) if drawn else None
+        function = getattr(TORCH.functions, name)
+        assert gradcheck(
+            lambda value: function(scores, value, mask, uniform=uniform), [tensor(2, 2, N, 3)]
+        )
+
 
 class TestEdges:
     @pytest.mark.parametrize("uniform", [0.0, 2.0**-1074, 0.5, 1 - 2**-53, 1.0])

@@ -153,6 +153,81 @@ def test_attention_of_any_sizes(lead, m, n, d_k, d_v, causal, keep):
     )
     results = everywhere("scaled_dot_product_attention", query, key, value, mask, causal=causal)
     assert_chain(expected, results, "output")
+    seen = mask & NUMPY.functions.causal_mask(m, n) if causal else mask
+    fused = torch.nn.functional.scaled_dot_product_attention(
+        *map(torch.from_numpy, (query, key, value, seen))
+    )
+    assert_close(results[1], fused.numpy(), "output")
+
+
+leading = st.lists(st.integers(1, 3), max_size=2).map(tuple)
+size = st.integers(1, 6)
+
+
+class TestAnySizes:
+    """Each function on random sizes, with leading axes that one of the arguments may lack."""
+
+    @given(lead=leading, lacks=st.booleans(), m=size, n=size, d_k=size, scale=st.floats(-3, 3))
+    def test_dot_scores(self, lead, lacks, m, n, d_k, scale):
+        query, key = normal(1, *lead, m, d_k), normal(2, *(() if lacks else lead), n, d_k)
+        for name, more in (
+            ("dot_scores", ()),
+            ("scaled_dot_scores", ()),
+            ("scaled_dot_scores", (scale,)),
+        ):
+            expected = loops.over_leading(
+                lambda query, key, name=name, more=more: getattr(loops, name)(query, key, *more),
+                [query, key],
+                [2, 2],
+            )
+            assert_chain(expected, everywhere(name, query, key, *map(np.float64, more)), "scores")
+
+    @given(lead=leading, lacks=st.booleans(), m=size, n=size, d_q=size, d_k=size, d_a=size)
+    def test_scores_with_parameters(self, lead, lacks, m, n, d_q, d_k, d_a):
+        query, key = normal(1, *(() if lacks else lead), m, d_q), normal(2, *lead, n, d_k)
+        for name, parameters in (
+            ("general_scores", [normal(3, d_q, d_k)]),
+            ("additive_scores", [normal(3, d_q, d_a), normal(4, d_k, d_a), normal(5, d_a)]),
+        ):
+            arrays = [query, key, *parameters]
+            own = [2, 2, *(array.ndim for array in parameters)]
+            expected = loops.over_leading(getattr(loops, name), arrays, own)
+            assert_chain(expected, everywhere(name, *arrays), "scores")
+
+    @given(lead=leading, n=size)
+    def test_softmax_jacobian(self, lead, n):
+        weights = loops.over_leading(loops.masked_softmax, [normal(1, *lead, 1, n)], [2])
+        expected = loops.over_leading(loops.softmax_jacobian, [weights], [1])
+        assert_chain(expected, everywhere("softmax_jacobian", weights), "weights")
+
+    @given(
+        lead=leading,
+        lacks=st.booleans(),
+        m=size,
+        n=size,
+        d_v=size,
+        keep=st.sampled_from([0.0, 0.4, 1.0]),
+        window=st.sampled_from([0.5, 1, 2.5, 9]),
+    )
+    def test_what_begins_with_scores(self, lead, lacks, m, n, d_v, keep, window):
+        scores, value = normal(1, *lead, m, n), normal(2, *(() if lacks else lead), n, d_v)
+        mask = random_mask(3, *lead, m, n, keep=keep)
+        rng = np.random.default_rng(4)
+        uniform, centre = rng.random((*lead, m)), rng.uniform(-1, n, (*lead, m))
+        expected = loops.over_leading(loops.attend, [scores, value, mask], [2, 2, 2])
+        assert_chain(expected, everywhere("attend", scores, value, mask), "output")
+        for drawn in (None, uniform):
+            arrays = [scores, value, mask, drawn]
+            expected = loops.over_leading(loops.hard_attention, arrays, [2, 2, 2, 1])
+            results = everywhere("hard_attention", scores, value, mask, uniform=drawn)
+            assert_chain(expected, results, "output")
+        expected = loops.over_leading(
+            lambda *items: loops.local_p_weights(*items, window=window),
+            [scores, centre, mask],
+            [2, 1, 2],
+        )
+        results = everywhere("local_p_weights", scores, centre, np.float64(window), mask=mask)
+        assert_chain(expected, results, "weights")
 
 
 @given(

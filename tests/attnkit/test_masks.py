@@ -6,8 +6,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.attnkit import loops
 from tests.attnkit.backends import BACKENDS, NUMPY, TORCH, normal, random_mask
-from tests.attnkit.loops import mask_from
+from tests.attnkit.loops import mask_from, over_leading
 from tests.tolerances import assert_close
 
 sizes = st.integers(0, 9)
@@ -76,6 +77,20 @@ def test_block(query, key):
     expected = np.array([[q == k for k in keys] for q in query], bool)
     arguments = [query] if key is None else [query, key]
     assert_mask("block_mask", *arguments, expected=expected.reshape(len(query), len(keys)))
+
+
+@given(m=st.integers(1, 6), n=st.integers(1, 6), lead=st.sampled_from([(), (2,), (3, 1)]))
+def test_conversions_against_loops(m, n, lead):
+    masks = [random_mask(1, *lead, m, n), random_mask(2, m, n), random_mask(3, *lead, m, n)]
+    for backend in BACKENDS:
+        functions, arrays = backend.functions, [backend.array(mask) for mask in masks]
+        expected = over_leading(loops.combine_masks, masks, [2, 2, 2])
+        np.testing.assert_array_equal(backend.numpy(functions.combine_masks(*arrays)), expected)
+        expected = over_leading(loops.from_drop_mask, masks[:1], [2])
+        np.testing.assert_array_equal(backend.numpy(functions.from_drop_mask(arrays[0])), expected)
+        expected = over_leading(loops.to_additive, masks[:1], [2])
+        additive = functions.to_additive(arrays[0], backend.dtype("float64"))
+        np.testing.assert_array_equal(backend.numpy(additive), expected)
 
 
 def test_blocks_of_several_sequences(backend):

@@ -212,6 +212,33 @@ def test_chain(lead, m, n, d_k, d_v, pattern, keep, factor):
         assert_chain(expected, results, "output")
 
 
+@given(
+    lead=st.lists(st.integers(1, 2), max_size=2).map(tuple),
+    m=st.integers(1, 9),
+    n=st.integers(1, 9),
+    d_k=st.integers(1, 4),
+    d_v=st.integers(1, 4),
+    window=st.integers(0, 10),
+    stride=st.integers(1, 10),
+    causal=st.booleans(),
+    keep=st.sampled_from([None, 0.0, 0.5]),
+)
+def test_chain_of_one_pattern(lead, m, n, d_k, d_v, window, stride, causal, keep):
+    arrays = normal(1, *lead, m, d_k), normal(2, *lead, n, d_k), normal(3, *lead, n, d_v)
+    key_mask = None if keep is None else random_mask(4, *lead, n, keep=keep)
+    for name, pattern in (
+        ("local_attention", {"window": window}),
+        ("strided_attention", {"stride": stride}),
+    ):
+        expected = loops.over_leading(
+            functools.partial(loops.sparse_attention, **pattern, causal=causal),
+            [*arrays, key_mask],
+            [2, 2, 2, 1],
+        )
+        results = everywhere(name, *arrays, **pattern, causal=causal, key_mask=key_mask)
+        assert_chain(expected, results, "output")
+
+
 @pytest.mark.parametrize(
     "pattern",
     [
@@ -290,6 +317,17 @@ class TestGradients:
         ]
         with mock.patch.object(attnkit.torch.sparse, "_BLOCK", 2):
             assert gradcheck(lambda *x: TORCH.functions.sparse_attention(*x, **keywords), arrays)
+
+    @pytest.mark.parametrize("name", ["local_attention", "strided_attention"])
+    @pytest.mark.parametrize("causal", [False, True])
+    def test_first_derivatives_of_one_pattern(self, name, causal):
+        key_mask = torch.tensor([True, True, False, True, True])
+        arrays = [
+            torch.from_numpy(normal(s, 2, *shape)).requires_grad_()
+            for s, shape in enumerate([(4, 2), (5, 2), (5, 3)])
+        ]
+        function = getattr(TORCH.functions, name)
+        assert gradcheck(lambda *x: function(*x, 2, causal=causal, key_mask=key_mask), arrays)
 
     @pytest.mark.parametrize("dtype", TORCH.dtypes)
     def test_dtypes_and_shapes(self, dtype):
