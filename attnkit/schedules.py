@@ -38,6 +38,6 @@ def warmup_schedule(step: int, d_model: int, warmup: int) -> float:
     >>> [round(warmup_schedule(step, 16, 100), 4) for step in (1, 50, 100, 400)]
     [0.0003, 0.0125, 0.025, 0.0125]
     """
-    step = check_size("step", step, 1)
+    step = check_size("step", step, 1, "steps count from 1")
     d_model, warmup = check_size("d_model", d_model, 1), check_size("warmup", warmup, 1)
     return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)

@@ -20,6 +20,7 @@ __all__ = [
     "check_source_mask",
     "check_tokens",
     "refuse_activation",
+    "refuse_vocabulary",
     "refuse_width",
 ]
 
@@ -218,6 +219,35 @@ def check_source_mask(name, shape, sequence):
             f"{name} has shape {shape} but the source has shape {sequence}; "
             "it says of each source token whether it is one, and has no query axis"
         )
+
+
+def refuse_vocabulary(name, lowest, highest, n_tokens):
+    """Raise the ValueError for tokens that are not in the vocabulary.
+
+    Parameters
+    ----------
+    name : str
+        The argument.
+    lowest, highest : int
+        The range that came.
+    n_tokens : int
+        The size of the vocabulary.
+
+    Raises
+    ------
+    ValueError
+        Always.
+
+    Examples
+    --------
+    >>> refuse_vocabulary("source", 1, 11, 11)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: source must lie between 0 and 10 but reaches from 1 to 11; ...
+    """
+    raise ValueError(
+        f"{name} must lie between 0 and {n_tokens - 1} but reaches from {lowest} to {highest}; "
+        "was it written in another vocabulary, or is padding marked by a number outside?"
+    )
 
 
 def refuse_width(name, width, d_model):

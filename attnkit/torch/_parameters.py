@@ -6,9 +6,9 @@ import torch
 
 from .. import errors
 from ..arguments import converting
-from ._tensors import _float_tensor, boolean_tensor
+from ._tensors import _check_tensor, _float_tensor, boolean_tensor
 
-__all__ = ["as_heads_mask", "as_input", "floating_layer", "shapes_of"]
+__all__ = ["as_heads_mask", "as_input", "embed_tokens", "floating_layer", "shapes_of"]
 
 
 def floating_layer(*names):
@@ -139,3 +139,16 @@ def _numbered(value):
     """Return a list of mappings as a mapping numbered from 0, anything else as it is."""
     is_list = isinstance(value, list | tuple) and all(hasattr(item, "items") for item in value)
     return dict(enumerate(value)) if is_list and value else value
+
+
+def embed_tokens(name, tokens, embedding):
+    """Return the embeddings ``(B, length, width)`` of tokens, or raise the error that says what they are."""
+    _check_tensor(name, tokens)
+    if tokens.is_floating_point() or tokens.is_complex() or tokens.dtype == torch.bool:
+        errors.refuse_type(name, tokens.dtype, "integers", errors.NOT_TOKENS)
+    errors.check_tokens(name, tokens.shape)
+    try:
+        return embedding(tokens.long())
+    except IndexError:  # cheaper than a look at all tokens before
+        lowest, highest = int(tokens.min()), int(tokens.max())
+        errors.refuse_vocabulary(name, lowest, highest, embedding.num_embeddings)

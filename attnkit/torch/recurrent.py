@@ -13,7 +13,8 @@ import torch
 from torch import nn
 
 from .. import errors
-from ..errors import check_choice
+from ..errors import check_choice, check_size
+from ._parameters import embed_tokens
 from ._tensors import _float_tensor, boolean_tensor
 from .attention import attend
 from .generate import greedy
@@ -385,6 +386,11 @@ class Encoder(nn.Module):
     def __init__(self, n_tokens, d_embedding, d_state, *, unit="gru", bidirectional=True):
         super().__init__()
         check_choice("unit", unit, UNITS)
+        n_tokens, d_embedding = (
+            check_size("n_tokens", n_tokens, 1),
+            check_size("d_embedding", d_embedding, 1),
+        )
+        d_state = check_size("d_state", d_state, 1)
         layer = {"gru": nn.GRU, "lstm": nn.LSTM, "rnn": nn.RNN}[unit]
         self.embedding = nn.Embedding(n_tokens, d_embedding)
         self.layer = layer(d_embedding, d_state, batch_first=True, bidirectional=bidirectional)
@@ -410,9 +416,15 @@ class Encoder(nn.Module):
         Raises
         ------
         ValueError
-            If padding stands before a token or a row has no token at all.
+            If padding stands before a token, a row has no token at all, a token is not in the
+            vocabulary, or shapes do not fit.
+        TypeError
+            If tokens are not whole numbers or source_mask is not boolean.
         """
-        embedded = self.embedding(source)  # (B, S, d_embedding)
+        embedded = embed_tokens("source", source, self.embedding)  # (B, S, d_embedding)
+        if source_mask is not None:
+            boolean_tensor("source_mask", source_mask)
+            errors.check_source_mask("source_mask", tuple(source_mask.shape), tuple(source.shape))
         if source_mask is None or bool(source_mask.all()):
             states, last = self.layer(embedded)  # (B, S, d_output), (directions, B, d_state)
         else:
@@ -442,6 +454,14 @@ class _Decoder(nn.Module):
     def __init__(self, n_tokens, d_embedding, d_state, d_encoder, *, d_output, initial_state):
         super().__init__()
         check_choice("initial_state", initial_state, INITIAL_STATES)
+        sizes = {
+            "n_tokens": n_tokens,
+            "d_embedding": d_embedding,
+            "d_state": d_state,
+            "d_encoder": d_encoder,
+        }
+        for name, size in sizes.items():
+            check_size(name, size, 1)
         self.initial_state = initial_state
         self.d_state = d_state
         self.embedding = nn.Embedding(n_tokens, d_embedding)
@@ -474,10 +494,18 @@ class _Decoder(nn.Module):
             Scores of the token that follows each one read.
         weights : Tensor, (B, T, S), or None
             Attention over the source; None from a decoder without attention.
+
+        Raises
+        ------
+        ValueError
+            If a token is not in the vocabulary or shapes do not fit.
+        TypeError
+            If tokens are not whole numbers or key_mask is not boolean.
         """
         carried = self.begin(summary)
         features, weights = [], []
-        for embedded in self.embedding(target).unbind(dim=1):  # T times (B, d_embedding)
+        read = embed_tokens("target", target, self.embedding)  # (B, T, d_embedding)
+        for embedded in read.unbind(dim=1):  # T times (B, d_embedding)
             feature, carried, weight = self.step(embedded, carried, encoder_states, key_mask)
             features.append(feature)
             weights.append(weight)

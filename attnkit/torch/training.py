@@ -9,7 +9,13 @@ import torch
 from torch.nn import functional
 
 from attnkit import errors
-from attnkit.errors import check_alignment, check_classes, check_loss, check_same_shape
+from attnkit.errors import (
+    check_alignment,
+    check_classes,
+    check_loss,
+    check_same_shape,
+    check_size,
+)
 from attnkit.progress import progress
 from attnkit.schedules import warmup_schedule
 
@@ -223,6 +229,8 @@ def fit(
     ------
     ValueError
         If `n_steps` is negative or a step of `report_at` is never reached.
+    TypeError
+        If `n_steps` is not a whole number.
     FloatingPointError
         If the loss is no longer finite; the message names the step.
 
@@ -235,11 +243,13 @@ def fit(
     >>> len(history.loss), history.loss[-1] < 1e-3
     (200, True)
     """
-    if n_steps < 0:
-        raise ValueError(f"n_steps must be at least 0, got {n_steps}")
+    n_steps = check_size("n_steps", n_steps)
     report_at = frozenset(report_at)
     if any(step < 1 or step > n_steps for step in report_at):
-        raise ValueError(f"report_at must lie between 1 and n_steps = {n_steps}, got {report_at}")
+        listed = ", ".join(map(str, sorted(report_at)))
+        raise ValueError(
+            f"report_at must lie between 1 and n_steps = {n_steps} but is {listed}; steps count from 1"
+        )
     if report_at and report is None:
         raise ValueError("report_at names steps, but there is no report to call after them")
 
@@ -306,7 +316,9 @@ def one_cycle_schedule(step: int, n_steps: int, peak: float) -> float:
     [0.04, 1.0, 0.5, 0.0]
     """
     if not 1 <= step <= n_steps:
-        raise ValueError(f"step must lie between 1 and n_steps = {n_steps}, got {step}")
+        raise ValueError(
+            f"step must lie between 1 and n_steps = {n_steps} but is {step}; steps count from 1"
+        )
     start, end = peak / 25, peak / 25e4
     top = 0.3 * n_steps - 1  # counted from 0, as the last step n_steps - 1
     if step - 1 <= top:

@@ -25,9 +25,8 @@ from ..errors import (
     check_probability,
     check_size,
     check_source_mask,
-    check_tokens,
 )
-from ._parameters import as_input, floating_layer, shapes_of
+from ._parameters import as_input, embed_tokens, floating_layer, shapes_of
 from ._tensors import floating
 from .cache import KVCache
 from .generate import greedy
@@ -1070,10 +1069,7 @@ class Transformer(nn.Module):
 
     def _embed(self, tokens, side, start):
         """Return the embeddings of tokens with their positions, ``(B, n, d_model)``."""
-        if tokens.is_floating_point() or tokens.is_complex() or tokens.dtype == torch.bool:
-            errors.refuse_type(side, tokens.dtype, "integers", errors.NOT_TOKENS)
-        check_tokens(side, tokens.shape)
-        x = getattr(self, f"{side}_embedding")(tokens)
+        x = embed_tokens(side, tokens, getattr(self, f"{side}_embedding"))
         if self.scale_embedding:
             x = x * math.sqrt(self.d_model)
         if self.positions == "sinusoidal":

@@ -1024,6 +1024,7 @@ class TestErrors:
                 r"\(3, 1, 5\) but the source has shape \(3, 5\)",
             ),
             ((SOURCE, TARGET, SOURCE_MASK.long()), TypeError, "mask must be boolean"),
+            ((SOURCE + 99, TARGET), ValueError, "source must lie between 0 and .* another vocab"),
             ((SOURCE, TARGET[:2]), ValueError, r"axes of x \(2,\) and memory \(3,\)"),
         ],
     )

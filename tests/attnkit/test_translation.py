@@ -100,6 +100,51 @@ def test_padding_must_stand_on_the_right():
         encoder(SOURCE, MASK & (LENGTHS[:, None] > 2))
 
 
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ((SOURCE.double(), READ), TypeError, "source must be integers but is .*float64; tokens"),
+        ((SOURCE.numpy(), READ), TypeError, "source must be a torch.Tensor but is ndarray"),
+        ((SOURCE, READ > 1), TypeError, "target must be integers but is .*bool"),
+        ((SOURCE[0], READ), ValueError, r"source needs the shape \(B, length\).*source\[None\]"),
+        (
+            (SOURCE + N_SOURCE, READ),
+            ValueError,
+            "source must lie between 0 and 10 but reaches from .*another vocabulary",
+        ),
+        ((SOURCE, READ - 5), ValueError, "target must lie between 0 and 12 but reaches from -"),
+        (
+            (SOURCE, READ, MASK[:, :2]),
+            ValueError,
+            r"source_mask has shape \(3, 2\) but the source has shape \(3, 5\)",
+        ),
+        ((SOURCE, READ, MASK.long()), TypeError, "source_mask must be boolean but is .*int64"),
+    ],
+)
+def test_messages(arguments, error, message):
+    model = translator({"attention": "additive"})
+    with pytest.raises(error, match=message):
+        model(*arguments)
+
+
+@pytest.mark.parametrize("model", [Encoder, FixedDecoder, AdditiveDecoder, LuongDecoder])
+def test_sizes_are_whole_numbers_above_zero(model):
+    sizes = {"n_tokens": 7, "d_embedding": 3, "d_state": 4}
+    if model is not Encoder:
+        sizes["d_encoder"] = 5
+    for name in sizes:
+        with pytest.raises(ValueError, match=f"{name} must be at least 1 but is 0"):
+            model(**sizes | {name: 0})
+        with pytest.raises(TypeError, match=f"{name} must be a whole number but is 2.5"):
+            model(**sizes | {name: 2.5})
+
+
+def test_tokens_of_any_whole_dtype():
+    model = translator({"attention": "luong"})
+    for dtype in (torch.uint8, torch.int16, torch.int32):
+        close(model(SOURCE.to(dtype), READ.to(dtype), MASK)[0], model(SOURCE, READ, MASK)[0])
+
+
 # --- decoders -------------------------------------------------------------------------------------
 
 
