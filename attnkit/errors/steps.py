@@ -125,7 +125,7 @@ def check_luong_step(embedded, state, attentional, encoder_states, parameters, k
     _check_gates(3, parameters, h, embedded=embedded[-1], attentional=attentional[-1])
 
 
-def check_right_padding(is_right, shortest):
+def check_right_padding(is_right, shortest, name="source_mask"):
     """Refuse a source whose padding does not stand behind its tokens, or that has no token.
 
     Parameters
@@ -134,6 +134,8 @@ def check_right_padding(is_right, shortest):
         Whether every row holds tokens first and padding after them.
     shortest : int
         The tokens of the shortest row.
+    name : str
+        The argument that has been counted.
 
     Raises
     ------
@@ -144,7 +146,7 @@ def check_right_padding(is_right, shortest):
     --------
     >>> check_right_padding(True, 0)
     Traceback (most recent call last):
-    ValueError: source_mask marks a row without any token; a sentence has at least one
+    ValueError: source_mask holds a row without any token; a sentence has at least one
     """
     if not is_right:
         raise ValueError(
@@ -152,7 +154,7 @@ def check_right_padding(is_right, shortest):
             "pad on the right: a reader that starts in padding begins with noise"
         )
     if shortest == 0:
-        raise ValueError("source_mask marks a row without any token; a sentence has at least one")
+        raise ValueError(f"{name} holds a row without any token; a sentence has at least one")
 
 
 def _check_vectors(**vectors):

@@ -425,6 +425,9 @@ class Encoder(nn.Module):
         if source_mask is not None:
             boolean_tensor("source_mask", source_mask)
             errors.check_source_mask("source_mask", tuple(source_mask.shape), tuple(source.shape))
+        if source.shape[1] == 0:  # torch's layers read one token at least
+            errors.check_right_padding(True, 0 if len(source) else 1, "source")
+            return embedded.new_zeros(0, 0, self.d_output), embedded.new_zeros(0, self.d_output)
         if source_mask is None or bool(source_mask.all()):
             states, last = self.layer(embedded)  # (B, S, d_output), (directions, B, d_state)
         else:
@@ -448,8 +451,11 @@ class Encoder(nn.Module):
 class _Decoder(nn.Module):
     """What the three decoders share: embedding, first state, output layer, and the loop over steps.
 
-    A subclass says how a sentence begins (`begin`) and what one step does (`step`).
+    A subclass says how a sentence begins (`begin`), what one step does (`step`), and whether that
+    looks at the source (`looks`).
     """
+
+    looks = True
 
     def __init__(self, n_tokens, d_embedding, d_state, d_encoder, *, d_output, initial_state):
         super().__init__()
@@ -502,9 +508,13 @@ class _Decoder(nn.Module):
         TypeError
             If tokens are not whole numbers or key_mask is not boolean.
         """
+        read = embed_tokens("target", target, self.embedding)  # (B, T, d_embedding)
+        if target.shape[1] == 0:
+            logits = summary.new_zeros(len(target), 0, self.output.out_features)
+            weights = summary.new_zeros(len(target), 0, encoder_states.shape[1])
+            return logits, weights if self.looks else None
         carried = self.begin(summary)
         features, weights = [], []
-        read = embed_tokens("target", target, self.embedding)  # (B, T, d_embedding)
         for embedded in read.unbind(dim=1):  # T times (B, d_embedding)
             feature, carried, weight = self.step(embedded, carried, encoder_states, key_mask)
             features.append(feature)
@@ -540,6 +550,8 @@ class FixedDecoder(_Decoder):
     >>> type(translator.decoder).__name__
     'FixedDecoder'
     """
+
+    looks = False
 
     def __init__(
         self, n_tokens, d_embedding, d_state, d_encoder, *, unit="gru", initial_state="last"

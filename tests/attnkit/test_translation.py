@@ -139,6 +139,18 @@ def test_sizes_are_whole_numbers_above_zero(model):
             model(**sizes | {name: 2.5})
 
 
+@each_kind
+def test_sizes_of_zero(kind):
+    """No sentence and no target are empty results; a sentence without a token is an error, with a mask or not."""
+    model = translator(kind)
+    for b, s, t in ((0, S, T), (B, S, 0), (0, 0, T), (0, S, 0)):
+        logits, weights = model(SOURCE[:b, :s], READ[:b, :t])
+        assert logits.shape == (b, t, N_TARGET)
+        assert weights is None if kind["attention"] is None else weights.shape == (b, t, s)
+    with pytest.raises(ValueError, match="source holds a row without any token"):
+        model(SOURCE[:, :0], READ)
+
+
 def test_tokens_of_any_whole_dtype():
     model = translator({"attention": "luong"})
     for dtype in (torch.uint8, torch.int16, torch.int32):
