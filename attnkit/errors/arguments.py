@@ -35,7 +35,7 @@ NOT_BOOLEAN = (
     "a mask whose True means drop through from_drop_mask, a 0/1 mask through mask == 1"
 )
 BOOLEAN_BIAS = (
-    "a boolean belongs into mask=, which says who may attend; a bias is added to the scores"
+    "a boolean belongs into mask= if it says who may attend; a bias is numbers that are added"
 )
 COMPLEX = "scores are compared in size, which complex numbers cannot be; take their real part or their modulus first"
 NO_INFINITY = "only floats have the -inf that masks a score"

@@ -375,6 +375,13 @@ class Encoder(nn.Module):
     d_output : int
         Width of what comes out: `d_state`, or twice that when bidirectional.
 
+    Raises
+    ------
+    ValueError
+        When a size is below 1 or a word is none of the choices.
+    TypeError
+        When a size is not a whole number.
+
     Examples
     --------
     >>> encoder = Encoder(7, d_embedding=3, d_state=4)
@@ -544,6 +551,13 @@ class FixedDecoder(_Decoder):
     Cho et al. (2014) let every step read the vector, Sutskever, Vinyals and Le (2014) only began
     with it; here it does both, or the first alone with ``initial_state="zeros"``.
 
+    Raises
+    ------
+    ValueError
+        When a size is below 1 or a word is none of the choices.
+    TypeError
+        When a size is not a whole number.
+
     Examples
     --------
     >>> translator = Translator(7, 5, unit="lstm", d_embedding=3, d_state=4)
@@ -607,6 +621,13 @@ class AdditiveDecoder(_Decoder):
     initial_state : str
         "last": begin with the encoder's last state, passed through one layer; "zeros": with zeros.
 
+    Raises
+    ------
+    ValueError
+        When a size is below 1 or a word is none of the choices.
+    TypeError
+        When a size is not a whole number.
+
     Examples
     --------
     >>> translator = Translator(7, 5, attention="additive", d_embedding=3, d_state=4)
@@ -660,6 +681,13 @@ class LuongDecoder(_Decoder):
         bottleneck between context and scores.
     initial_state : str
         "last": begin with the encoder's last state, passed through one layer; "zeros": with zeros.
+
+    Raises
+    ------
+    ValueError
+        When a size is below 1 or a word is none of the choices.
+    TypeError
+        When a size is not a whole number.
 
     Examples
     --------
