@@ -335,7 +335,8 @@ def _summary(measured: list, total: int) -> nodes.paragraph:
     verdicts = [found.verdict for *_, pages in measured for found in pages.values()]
     counts = ", ".join(f"{verdicts.count(verdict)} “{verdict}”" for verdict in VERDICT_CLASS)
     return nodes.paragraph(
-        text=f"In this build {len(measured)} of {total} claims are measured. Verdicts: {counts}."
+        text=f"In this build {len(measured)} of {total} claims are measured, some of them in two chapters. "
+        f"Verdicts: {counts}."
     )
 
 
