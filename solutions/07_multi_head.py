@@ -269,13 +269,13 @@ def multi_head_loop(x, w_query, w_key, w_value, w_output, n_heads):
     """Let the words of x (T, d_model) look at each other in n_heads heads; return (T, d_model)."""
     ### BEGIN SOLUTION
     d_head = x.shape[1] // n_heads
-    heads = []
-    for h in range(n_heads):
-        columns = slice(h * d_head, (h + 1) * d_head)
-        query, key, value = (x @ w[:, columns] for w in (w_query, w_key, w_value))  # (T, d_head)
+    found = []
+    for first in range(0, x.shape[1], d_head):
+        own = slice(first, first + d_head)  # the columns of this head
+        query, key, value = (x @ w[:, own] for w in (w_query, w_key, w_value))  # (T, d_head)
         weights = softmax(query @ key.T / d_head**0.5)  # (T, T)
-        heads.append(weights @ value)  # (T, d_head)
-    return np.concatenate(heads, axis=1) @ w_output  # (T, d_model)
+        found.append(weights @ value)  # (T, d_head)
+    return np.concatenate(found, axis=1) @ w_output  # (T, d_model)
     ### END SOLUTION
 
 
