@@ -2,6 +2,7 @@
 
 from .memory import PeakMemory, peak_memory
 from .origin import provenance, write_record
+from .script import run_and_record
 from .timing import Comparison, Cost, compare
 
 __all__ = [
@@ -11,5 +12,6 @@ __all__ = [
     "compare",
     "peak_memory",
     "provenance",
+    "run_and_record",
     "write_record",
 ]

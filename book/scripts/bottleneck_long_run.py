@@ -9,13 +9,11 @@ The schedule of each run is stretched over its whole length, so an intermediate 
 the way to the last, not that of a shorter run.
 """
 
-import argparse
-import time
 from pathlib import Path
 
 import torch
 
-from attnkit.bench import write_record
+from attnkit.bench import run_and_record
 from attnkit.tasks.dates import load_dates
 from attnkit.torch import Translator, score_translator, train_translator
 
@@ -82,29 +80,16 @@ def record_run(d_state: int, n_train: int, n_steps: int, n_test: int) -> dict[st
     }
 
 
-def main() -> None:
-    """Record all runs in one file."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--tiny", action="store_true", help="a few steps of small models, as a test"
-    )
-    parser.add_argument("--output", type=Path, default=RECORD, help="where the record is written")
-    arguments = parser.parse_args()
-    if arguments.tiny and arguments.output.resolve() == RECORD.resolve():
-        parser.error("--tiny must not replace the record; say where to write with --output")
-
-    torch.set_num_threads(1)
-    runs = TINY_RUNS if arguments.tiny else RUNS
-    results = {
+def measure(tiny):
+    """Return the results of all runs, ready for JSON."""
+    runs = TINY_RUNS if tiny else RUNS
+    return {
         "seed": SEED,
-        "device": "CPU",
         "batch_size": BATCH_SIZE,
         "learning_rate": LEARNING_RATE,
-        "runs": [record_run(**run, n_test=10 if arguments.tiny else 200) for run in runs],
-        "cpu_seconds": round(time.process_time(), 1),
+        "runs": [record_run(**run, n_test=10 if tiny else 200) for run in runs],
     }
-    write_record(arguments.output, results)
 
 
 if __name__ == "__main__":
-    main()
+    run_and_record(measure, RECORD, __doc__)

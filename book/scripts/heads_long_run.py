@@ -8,13 +8,12 @@ recorded in `book/data/heads_long_run.json` and the page shows it. To record it 
     OMP_NUM_THREADS=1 python book/scripts/heads_long_run.py
 """
 
-import argparse
 import time
 from pathlib import Path
 
 import torch
 
-from attnkit.bench import write_record
+from attnkit.bench import run_and_record
 from attnkit.tasks.twins import RELATIONS
 from attnkit.torch.twins import TwinReader, relation_shares, score_twins, train_twins
 
@@ -94,26 +93,15 @@ def record_run(asked, n_heads, n_layers, d_hidden, n_steps, n_seeds):
     }
 
 
-def main() -> None:
-    """Record all runs in one file."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--tiny", action="store_true", help="a few steps with few heads, as a test")
-    parser.add_argument("--output", type=Path, default=RECORD, help="where the record is written")
-    arguments = parser.parse_args()
-    if arguments.tiny and arguments.output.resolve() == RECORD.resolve():
-        parser.error("--tiny must not replace the record; say where to write with --output")
-
-    torch.set_num_threads(1)
-    results = {
-        "device": "CPU",
+def measure(tiny):
+    """Return the results of all runs, ready for JSON."""
+    return {
         "d_model": D_MODEL,
         "batch_size": BATCH_SIZE,
         "learning_rate": LEARNING_RATE,
-        "runs": [record_run(**run) for run in (TINY_RUNS if arguments.tiny else RUNS)],
-        "cpu_seconds": round(time.process_time(), 1),
+        "runs": [record_run(**run) for run in (TINY_RUNS if tiny else RUNS)],
     }
-    write_record(arguments.output, results)
 
 
 if __name__ == "__main__":
-    main()
+    run_and_record(measure, RECORD, __doc__)

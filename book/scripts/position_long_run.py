@@ -7,13 +7,12 @@ result is recorded in `book/data/position_long_run.json` and the page shows it. 
     OMP_NUM_THREADS=1 python book/scripts/position_long_run.py
 """
 
-import argparse
 import time
 from pathlib import Path
 
 import torch
 
-from attnkit.bench import write_record
+from attnkit.bench import run_and_record
 from attnkit.tasks.order import KINDS
 from attnkit.torch.order import SCHEMES, OrderReader, score_order, train_order
 
@@ -76,30 +75,17 @@ def record_run(
     }
 
 
-def main() -> None:
-    """Record all runs in one file."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--tiny", action="store_true", help="a few steps and short sequences, as a test"
-    )
-    parser.add_argument("--output", type=Path, default=RECORD, help="where the record is written")
-    arguments = parser.parse_args()
-    if arguments.tiny and arguments.output.resolve() == RECORD.resolve():
-        parser.error("--tiny must not replace the record; say where to write with --output")
-
-    torch.set_num_threads(1)
-    runs, lengths = (TINY_RUNS, LENGTHS[:3]) if arguments.tiny else (RUNS, LENGTHS)
-    results = {
-        "device": "CPU",
+def measure(tiny):
+    """Return the results of all runs, ready for JSON."""
+    runs, lengths = (TINY_RUNS, LENGTHS[:3]) if tiny else (RUNS, LENGTHS)
+    return {
         "trained_lengths": list(TRAINED),
         "lengths": list(lengths),
         "batch_size": BATCH_SIZE,
         "learning_rate": LEARNING_RATE,
         "runs": [record_run(**run, lengths=lengths) for run in runs],
-        "cpu_seconds": round(time.process_time(), 1),
     }
-    write_record(arguments.output, results)
 
 
 if __name__ == "__main__":
-    main()
+    run_and_record(measure, RECORD, __doc__)

@@ -6,13 +6,11 @@ It takes about four minutes of processor time, too much for a page, so its resul
     OMP_NUM_THREADS=1 python book/scripts/transformer_ablation.py
 """
 
-import argparse
-import time
 from pathlib import Path
 
 import torch
 
-from attnkit.bench import write_record
+from attnkit.bench import run_and_record
 from attnkit.tasks.dates import load_dates
 from attnkit.torch import (
     HeadPositions,
@@ -92,25 +90,13 @@ def record_run(name, seed, dates, n_steps, report_every, sizes=SIZES):
     }
 
 
-def main() -> None:
-    """Record all variants in one file."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--tiny", action="store_true", help="a few steps of small models, as a test"
-    )
-    parser.add_argument("--output", type=Path, default=RECORD, help="where the record is written")
-    arguments = parser.parse_args()
-    if arguments.tiny and arguments.output.resolve() == RECORD.resolve():
-        parser.error("--tiny must not replace the record; say where to write with --output")
-
-    torch.set_num_threads(1)
-    tiny = arguments.tiny
+def measure(tiny):
+    """Return the results of all runs, ready for JSON."""
     sizes = {"d_model": 8, "n_heads": 2, "n_layers": 1} if tiny else SIZES
     n_train, n_test, n_steps, every = (40, 4, 2, 1) if tiny else (3800, 100, N_STEPS, REPORT_EVERY)
     seeds = SEEDS[:1] if tiny else SEEDS
     dates = load_dates(N_DATES, n_train=n_train, n_test=n_test, seed=0)
-    results = {
-        "device": "CPU",
+    return {
         "sizes": sizes,
         "n_dates": list(N_DATES),
         "n_train": n_train,
@@ -123,10 +109,8 @@ def main() -> None:
             name: [record_run(name, seed, dates, n_steps, every, sizes) for seed in seeds]
             for name in VARIANTS
         },
-        "cpu_seconds": round(time.process_time(), 1),
     }
-    write_record(arguments.output, results)
 
 
 if __name__ == "__main__":
-    main()
+    run_and_record(measure, RECORD, __doc__)

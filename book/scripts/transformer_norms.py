@@ -7,13 +7,11 @@ that. To record it anew:
     OMP_NUM_THREADS=1 python book/scripts/transformer_norms.py
 """
 
-import argparse
-import time
 from pathlib import Path
 
 import torch
 
-from attnkit.bench import write_record
+from attnkit.bench import run_and_record
 from attnkit.tasks.dates import load_dates
 from attnkit.torch import Transformer, score_translator, train_translator
 
@@ -67,25 +65,13 @@ def record_run(norm, warmup, peak, seed, dates, n_steps, sizes):
     }
 
 
-def main() -> None:
-    """Record all runs in one file."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--tiny", action="store_true", help="a few steps of small models, as a test"
-    )
-    parser.add_argument("--output", type=Path, default=RECORD, help="where the record is written")
-    arguments = parser.parse_args()
-    if arguments.tiny and arguments.output.resolve() == RECORD.resolve():
-        parser.error("--tiny must not replace the record; say where to write with --output")
-
-    torch.set_num_threads(1)
-    tiny = arguments.tiny
+def measure(tiny):
+    """Return the results of all runs, ready for JSON."""
     sizes = {"d_model": 8, "n_heads": 2, "n_layers": 1} if tiny else SIZES
     n_train, n_test, n_steps = (40, 4, 2) if tiny else (3800, 100, N_STEPS)
     seeds, peaks = (SEEDS[:1], PEAKS[:1]) if tiny else (SEEDS, PEAKS)
     dates = load_dates(N_DATES, n_train=n_train, n_test=n_test, seed=0)
-    results = {
-        "device": "CPU",
+    return {
         "sizes": sizes,
         "n_dates": list(N_DATES),
         "n_train": n_train,
@@ -100,10 +86,8 @@ def main() -> None:
             for warmup in WARMUPS
             for peak in peaks
         ],
-        "cpu_seconds": round(time.process_time(), 1),
     }
-    write_record(arguments.output, results)
 
 
 if __name__ == "__main__":
-    main()
+    run_and_record(measure, RECORD, __doc__)

@@ -6,13 +6,12 @@ It takes about three minutes of processor time, too much for a page, so its resu
     OMP_NUM_THREADS=1 python book/scripts/transformer_translators.py
 """
 
-import argparse
 import time
 from pathlib import Path
 
 import torch
 
-from attnkit.bench import compare, write_record
+from attnkit.bench import compare, run_and_record
 from attnkit.tasks.dates import load_dates
 from attnkit.torch import (
     Transformer,
@@ -116,19 +115,8 @@ def record_speed(lengths, tokens_a_step, rounds, smaller):
     }
 
 
-def main() -> None:
-    """Record qualities and speeds in one file."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--tiny", action="store_true", help="a few steps of small models, as a test"
-    )
-    parser.add_argument("--output", type=Path, default=RECORD, help="where the record is written")
-    arguments = parser.parse_args()
-    if arguments.tiny and arguments.output.resolve() == RECORD.resolve():
-        parser.error("--tiny must not replace the record; say where to write with --output")
-
-    torch.set_num_threads(1)
-    tiny = arguments.tiny
+def measure(tiny):
+    """Return the results of all runs, ready for JSON."""
     smaller = {name: {} for name in MODELS}
     if tiny:
         smaller = {name: {"d_state": 8, "d_embedding": 4} for name in MODELS}
@@ -138,8 +126,7 @@ def main() -> None:
     seeds = SEEDS[:1] if tiny else SEEDS
     lengths, tokens_a_step, rounds = (LENGTHS[:2], 32, 3) if tiny else (LENGTHS, TOKENS_A_STEP, 9)
     dates = load_dates(N_DATES, n_train=n_train, n_test=n_test, seed=0)
-    results = {
-        "device": "CPU",
+    return {
         "n_train": n_train,
         "n_test": n_test,
         "batch_size": BATCH_SIZE,
@@ -155,10 +142,8 @@ def main() -> None:
         "tokens_a_step": tokens_a_step,
         "rounds": rounds,
         "time_of_a_step": record_speed(lengths, tokens_a_step, rounds, smaller),
-        "cpu_seconds": round(time.process_time(), 1),
     }
-    write_record(arguments.output, results)
 
 
 if __name__ == "__main__":
-    main()
+    run_and_record(measure, RECORD, __doc__)

@@ -5,12 +5,22 @@ import json
 import os
 import subprocess
 import sys
+import time
 import tracemalloc
 
 import numpy as np
 import pytest
 
-from attnkit.bench import Cost, compare, memory, origin, peak_memory, provenance, write_record
+from attnkit.bench import (
+    Cost,
+    compare,
+    memory,
+    origin,
+    peak_memory,
+    provenance,
+    run_and_record,
+    write_record,
+)
 
 
 class Clock:
@@ -315,6 +325,53 @@ def test_a_record_that_cannot_be_written_leaves_the_old_one(tmp_path, results):
         write_record(path, results)
     assert json.loads(path.read_text(encoding="utf-8"))["results"] == 1
     assert [entry.name for entry in tmp_path.iterdir()] == ["run.json"]
+
+
+@pytest.mark.parametrize("arguments", [[], ["--tiny", "--output", "tiny.json"]])
+def test_a_script_writes_what_it_measured(arguments, tmp_path, monkeypatch):
+    torch = pytest.importorskip("torch")
+    threads = []
+    monkeypatch.setattr(torch, "set_num_threads", threads.append)
+    monkeypatch.setattr(time, "process_time", lambda: 12.345)
+    monkeypatch.chdir(tmp_path)
+    run_and_record(lambda tiny: {"tiny": tiny, "n": len(threads)}, "run.json", "Say.", arguments)
+    (written,) = tmp_path.iterdir()
+    assert written.name == ("tiny.json" if arguments else "run.json")
+    found = json.loads(written.read_text(encoding="utf-8"))
+    assert found["provenance"]["versions"]["numpy"] == np.__version__
+    tiny = bool(arguments)
+    assert found["results"] == {"device": "CPU", "tiny": tiny, "n": 1, "cpu_seconds": 12.3}
+    assert threads == [1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        (["--tiny"], 2, "--tiny must not replace the record; say where to write with --output"),
+        (["--tiny", "--output", "../here/run.json"], 2, "--tiny must not replace the record"),
+        (["--output", "gone/run.json"], 2, "gone/run.json cannot be written: its folder is not"),
+        (["--help"], 0, "Say what is measured."),
+    ],
+)
+def test_a_script_refuses_before_the_work(arguments, status, words, tmp_path, monkeypatch, capsys):
+    pytest.importorskip("torch")
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    write_record("run.json", 1)
+    before = (here / "run.json").read_bytes()
+    with pytest.raises(SystemExit) as stopped:
+        run_and_record(
+            lambda tiny: pytest.fail("measured first"),
+            here / "run.json",
+            "Say what is measured.\n\nAt length.",
+            arguments,
+        )
+    said = capsys.readouterr()
+    assert stopped.value.code == status
+    assert words in said.out + said.err
+    assert "At length" not in said.out
+    assert (here / "run.json").read_bytes() == before
 
 
 def test_a_place_that_cannot_be_written_is_told_before_the_work(tmp_path, monkeypatch):
