@@ -1,4 +1,4 @@
-"""The dates task and a translator together: how chapters 1, 4 and 9 train one and score it."""
+"""The dates task and a translator together: how chapters 1, 3, 4 and 9 train one and score it."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,15 @@ import torch
 
 from .training import alignment_accuracy, exact_match, fit, masked_cross_entropy
 
-__all__ = ["TranslationScores", "score_translator", "train_translator", "translation_loss"]
+__all__ = [
+    "TranslationScores",
+    "looks_by_kind",
+    "score_translator",
+    "train_translator",
+    "translation_loss",
+]
+
+KINDS = ("year", "month", "day", "weekday")  # as a Chinese date is written
 
 
 @dataclass(frozen=True)
@@ -81,7 +89,7 @@ def translation_loss(
     >>> translation_loss(model, source, target, source > 0, target > 0, start=0).shape
     torch.Size([])
     """
-    first = torch.full((len(target), 1), start)
+    first = torch.full((len(target), 1), start, device=target.device)
     read = torch.cat([first, target[:, :-1]], dim=1)  # (B, T): the target, one place later
     logits, _ = model(source, read, source_mask)  # (B, T, V)
     return masked_cross_entropy(logits, target, target_mask, label_smoothing=label_smoothing)
@@ -207,6 +215,57 @@ def score_translator(model, split, vocabulary, *, return_weights=None):
         predicted=predicted,
         weights=weights,
     )
+
+
+def looks_by_kind(weights, split):
+    """Return how often the largest weight lies on the word that is translated, and how often beside it.
+
+    Parameters
+    ----------
+    weights : Tensor, (N, T, S) or (N, n_layers, n_heads, T, S)
+        Where each step looked, as `score_translator` returns it.
+    split : attnkit.tasks.dates.Split
+        What was translated.
+
+    Returns
+    -------
+    dict of str to dict of str to float
+        For each kind of token (year, month, day, weekday) four shares: "on" the source token that
+        it translates, "before" (one place to the left of that), "after" (one to the right),
+        "elsewhere". They add up to 1; the mean of "on" is the alignment accuracy.
+
+    Raises
+    ------
+    ValueError
+        When there is no list.
+
+    Examples
+    --------
+    >>> from attnkit.tasks.dates import load_dates
+    >>> split = load_dates((1,), n_train=2, n_test=0).train[1]  # "Monday , May 1 , 2000" and the like
+    >>> weights = torch.eye(6)[[1] * split.target.shape[1]].expand(2, -1, -1)  # all at the first comma
+    >>> [max(shares, key=shares.get) for shares in looks_by_kind(weights, split).values()]
+    ['elsewhere', 'before', 'elsewhere', 'after']
+    """
+    if len(split) == 0:
+        raise ValueError("split holds no list, so there is no look to count")
+    alignment = torch.from_numpy(split.alignment)  # (N, T)
+    beside = (_look(weights).argmax(-1) - alignment)[alignment >= 0]
+    # Each date has one token of each kind, in the same order, and whole dates are written.
+    by_kind = beside.unflatten(0, (-1, len(KINDS)))  # (dates, kinds)
+    return {
+        kind: {
+            "on": _share(distance == 0),
+            "before": _share(distance == -1),
+            "after": _share(distance == 1),
+            "elsewhere": _share(distance.abs() > 1),
+        }
+        for kind, distance in zip(KINDS, by_kind.unbind(1), strict=True)
+    }
+
+
+def _share(cases):
+    return cases.double().mean().item()
 
 
 def _look(weights):

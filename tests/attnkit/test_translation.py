@@ -1,5 +1,7 @@
 """Encoder, decoders and translator: what they equal, what padding may not do, and that they learn."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 import torch
@@ -12,14 +14,18 @@ from attnkit.torch import (
     LuongDecoder,
     Transformer,
     Translator,
+    alignment_accuracy,
     gru_step,
     lstm_step,
     masked_cross_entropy,
     rnn_step,
+    warmup_schedule,
+)
+from attnkit.torch.translation import (
+    looks_by_kind,
     score_translator,
     train_translator,
     translation_loss,
-    warmup_schedule,
 )
 from tests.tolerances import assert_close
 
@@ -358,6 +364,48 @@ def test_heads_of_the_last_layer_look_together(task):
     scores = score_translator(Heads(split), split, task.target_vocabulary, return_weights=True)
     assert scores.alignment_accuracy == 1.0
     assert scores.weights.shape == (len(split), 2, 2, *scores.predicted.shape[1:], 13)
+
+
+@pytest.mark.parametrize("heads", [False, True])
+def test_looks_are_those_of_a_loop(heads, task):
+    """The kind of each token is read off the text; lists of different lengths in one split."""
+    split = join([task.test[1], task.test[2]])
+    sizes = (*split.target.shape, split.source.shape[1])
+    weights = torch.rand(sizes, generator=torch.Generator().manual_seed(0))
+    # A third of the looks on the word itself, a third on each neighbour, some anywhere.
+    place = torch.from_numpy(split.alignment + np.resize([0, -1, 1, 0, 1, -1, 0], sizes[:2]))
+    weights.scatter_(-1, place.clamp(0, sizes[-1] - 1)[..., None], 0.99)
+
+    expected = {kind: Counter() for kind in ("year", "month", "day", "weekday")}
+    signs = {"年": "year", "月": "month", "日": "day"}
+    for pair, rows in zip(split.pairs, weights.tolist(), strict=True):
+        for step, word in enumerate(pair.alignment):
+            if word >= 0:
+                is_weekday = pair.target[step].startswith("星期")
+                kind = "weekday" if is_weekday else signs[pair.target[step + 1]]
+                beside = rows[step].index(max(rows[step])) - word
+                expected[kind][{0: "on", -1: "before", 1: "after"}.get(beside, "elsewhere")] += 1
+
+    if heads:  # two layers of three heads, of which only the last layer's mean counts
+        last = torch.stack([weights, 2 * weights, torch.zeros_like(weights)], 1)
+        found = looks_by_kind(torch.stack([1 - last, last], 1), split)
+    else:
+        found = looks_by_kind(weights, split)
+    assert list(found) == list(expected)
+    for kind, counts in expected.items():
+        assert list(found[kind]) == ["on", "before", "after", "elsewhere"]
+        assert min(counts[name] for name in found[kind]) > 0
+        for name, share in found[kind].items():
+            assert share == pytest.approx(counts[name] / counts.total())
+    on = [shares["on"] for shares in found.values()]
+    accuracy = alignment_accuracy(weights, torch.from_numpy(split.alignment))
+    assert np.mean(on) == pytest.approx(accuracy)
+
+
+def test_without_a_list_there_is_no_look(task):
+    split = task.test[1].first(0)
+    with pytest.raises(ValueError, match="split holds no list, so there is no look to count"):
+        looks_by_kind(torch.zeros(0, 8, 6), split)
 
 
 @pytest.mark.parametrize("asked", [None, False, True], ids=["by itself", "no", "yes"])
