@@ -8,6 +8,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
 
 from .figure import COLOURS, DASHES, MARKERS, PIXEL, Plot, drawing_style, to_svg
 from .labels import Legend, visible
+from .numbers import as_vector, plain_number
 
 _NAME_LIMIT = 40
 _MARKED = 40  # series of at most this many values carry a marker at each
@@ -63,10 +64,10 @@ def curves(
     >>> curves([1, 2, 4], {"loss": [3.0, 1.0, 1.5]}, x_label="step", y_label="loss")
     Curves of loss against step. "loss": 3 at 1, 1.5 at 4; lowest 1 at 2.
     """
-    x = _as_vector(x, "x")
-    series = {str(name): _as_vector(values, f'y["{name}"]') for name, values in y.items()}
+    x = as_vector(x, "x")
+    series = {str(name): as_vector(values, f'y["{name}"]') for name, values in y.items()}
     dots = {
-        str(name): tuple(_as_vector(values, f'points["{name}"]') for values in pair)
+        str(name): tuple(as_vector(values, f'points["{name}"]') for values in pair)
         for name, pair in (points or {}).items()
     }
     _check(x, series, dots, x_scale, y_scale)
@@ -76,25 +77,6 @@ def curves(
         figure = _draw(x, series, dots, legend, (x_label, y_label), (x_scale, y_scale))
         svg, width = to_svg(figure)
     return Plot(svg, width, alt, title, legend.entries())
-
-
-def _as_vector(values, name: str) -> np.ndarray:
-    """Return `values` as a float64 vector, or say what is wrong with it."""
-    if hasattr(values, "detach"):  # a torch tensor, recognised without importing torch
-        values = values.detach().cpu().double()
-    values = np.asarray(values)
-    if values.dtype.kind not in "biuf":
-        raise TypeError(f"{name} must hold real numbers, got dtype {values.dtype}")
-    if values.ndim != 1:
-        raise ValueError(f"{name} must have one axis, got shape {values.shape}")
-    values = values.astype(np.float64)
-    bad = np.flatnonzero(~np.isfinite(values))
-    if len(bad):
-        raise ValueError(
-            f"{name} must be finite, got {values[bad[0]]} at position {bad[0]}; "
-            "a training run that diverged and the mean of an empty group both give NaN"
-        )
-    return values
 
 
 def _check(x, series, dots, x_scale: str, y_scale: str) -> None:
@@ -139,7 +121,11 @@ def _describe(x, series, dots, x_label: str, y_label: str) -> str:
     for name, values in series.items():
         told.append(f'"{visible(name, _NAME_LIMIT)}": {_describe_series(x, values)}.')
     for name, (_, heights) in dots.items():
-        span = f", from {_plain(heights.min())} to {_plain(heights.max())}" if heights.size else ""
+        span = (
+            f", from {plain_number(heights.min())} to {plain_number(heights.max())}"
+            if heights.size
+            else ""
+        )
         told.append(f'Dots "{visible(name, _NAME_LIMIT)}": {len(heights)}{span}.')
     return " ".join(told)
 
@@ -148,25 +134,18 @@ def _describe_series(x: np.ndarray, values: np.ndarray) -> str:
     """Return the first, last and extreme values of one series, in words."""
     if values.size == 0:
         return "no values"
-    words = f"{_plain(values[0])} at {_plain(x[0])}"
+    words = f"{plain_number(values[0])} at {plain_number(x[0])}"
     if values.size == 1:
         return words
-    words += f", {_plain(values[-1])} at {_plain(x[-1])}"
+    words += f", {plain_number(values[-1])} at {plain_number(x[-1])}"
     if np.ptp(values) == 0:
         return f"{words}; the same throughout"
     ends = {0, values.size - 1}
     for name, index in (("highest", values.argmax()), ("lowest", values.argmin())):
         # An end that is as high or low as any point needs no second mention.
         if not any(values[end] == values[index] for end in ends):
-            words += f"; {name} {_plain(values[index])} at {_plain(x[index])}"
+            words += f"; {name} {plain_number(values[index])} at {plain_number(x[index])}"
     return words
-
-
-def _plain(number: float) -> str:
-    """Return a number as a person would read it out: no power of ten where digits will do."""
-    if 1000 <= abs(number) < 1e7 or number == int(number):
-        return f"{number:.0f}"
-    return f"{number:.3g}"
 
 
 def _draw(x, series, dots, legend: Legend, names: Sequence[str], scales: Sequence[str]) -> Figure:
@@ -222,7 +201,7 @@ def _draw(x, series, dots, legend: Legend, names: Sequence[str], scales: Sequenc
 def _mark_whole_numbers(axes, x: np.ndarray) -> None:
     """Put the ticks of a linear axis at the values of `x` themselves, if their names find room."""
     ticks = np.unique(x)
-    names = [_plain(tick).replace("-", "−") for tick in ticks]
+    names = [plain_number(tick).replace("-", "−") for tick in ticks]
     low, high = axes.get_xlim()
     gap = np.diff(ticks).min(initial=high - low) / (high - low) * _WIDTH
     if gap >= 8 * max(map(len, names)) + 6:  # a digit is less than 8 pixels wide

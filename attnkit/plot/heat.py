@@ -1,4 +1,4 @@
-"""The heat map: who looks at whom, one square for each pair of query and key."""
+"""The heat map: one square for each row and column, as a rule who looks at whom."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from .figure import FONT_PIXELS, PIXEL, Plot, drawing_style, to_svg
 from .labels import Legend, as_labels, visible, width_in_ems
+from .numbers import short_number
 
 # White to dark blue for amounts; orange, white, purple for signed numbers.
 _AMOUNT = LinearSegmentedColormap.from_list("amount", ["#ffffff", "#6baed6", "#08306b"])
@@ -18,6 +19,8 @@ _SIGNED = LinearSegmentedColormap.from_list(
 _TICK_LIMIT = 14  # characters of a token drawn beside the map
 _WORD_LIMIT = 24  # characters of a token in the description
 _ROWS_TOLD = 12  # rows told one by one in the description
+_TITLE_LIMIT = 60  # characters of an axis title
+_LOOKED_AT, _LOOKS = "key (is looked at)", "query (looks)"  # the titles of a map of weights
 
 
 def heat_map(
@@ -25,9 +28,14 @@ def heat_map(
     query_labels: Iterable[object],
     key_labels: Iterable[object],
     *,
+    x_label: str = _LOOKED_AT,
+    y_label: str = _LOOKS,
     title: str | None = None,
 ) -> Plot:
     """Draw attention weights: a row for each query, a column for each key, darker is more.
+
+    A table of another kind is drawn too, if it is given the titles of its axes; the description
+    then speaks of rows and columns in place of queries and keys.
 
     Cells carry their number while there is room for it. Colours run from 0 to 1, so that maps can
     be compared, unless the largest weight is below 0.2: then to that. The description of the
@@ -43,6 +51,8 @@ def heat_map(
     key_labels : n tokens
         Names of the columns. A token that no font at hand can draw appears as a number, explained
         under the picture.
+    x_label, y_label : str, optional
+        Titles of the axes, for a table whose columns or rows are no keys or queries.
     title : str, optional
         Written above the picture.
 
@@ -64,12 +74,16 @@ def heat_map(
     >>> heat_map([[0.9, 0.1], [0.5, 0.5]], ["I", "love"], ["我", "爱"])
     Heat map of 2 queries (rows) by 2 keys (columns). Query "I" looks most at "我" (0.90); \
 query "love" looks most at "我" and "爱" (0.50 each).
+
+    >>> heat_map(np.eye(2), range(2), range(2), x_label="dimension", y_label="position")
+    Heat map of 2 rows (position) by 2 columns (dimension). Row "0" is largest at "0" (1.00); \
+row "1" is largest at "1" (1.00).
     """
     weights = _as_matrix(weights)
     m, n = weights.shape
     query_labels = as_labels(query_labels, "query_labels", m, "rows")
     key_labels = as_labels(key_labels, "key_labels", n, "columns")
-    alt = _describe(weights, query_labels, key_labels)
+    alt = _describe(weights, query_labels, key_labels, x_label, y_label)
     legend = Legend()
     with drawing_style():
         svg, width = to_svg(
@@ -77,6 +91,8 @@ query "love" looks most at "我" and "爱" (0.50 each).
                 weights,
                 legend.ticks(query_labels, _TICK_LIMIT),
                 legend.ticks(key_labels, _TICK_LIMIT),
+                legend.tick(x_label, _TITLE_LIMIT),
+                legend.tick(y_label, _TITLE_LIMIT),
             )
         )
     return Plot(svg, width, alt, title, legend.entries())
@@ -106,18 +122,31 @@ def _as_matrix(weights) -> np.ndarray:
     return weights
 
 
-def _describe(weights: np.ndarray, query_labels: Sequence[str], key_labels: Sequence[str]) -> str:
+def _describe(
+    weights: np.ndarray,
+    query_labels: Sequence[str],
+    key_labels: Sequence[str],
+    x_label: str,
+    y_label: str,
+) -> str:
     """Return the row maxima in words."""
     m, n = weights.shape
-    opening = (
-        f"Heat map of {m} {'query' if m == 1 else 'queries'} (rows) by "
-        f"{n} {'key' if n == 1 else 'keys'} (columns)"
-    )
+    looks = (x_label, y_label) == (_LOOKED_AT, _LOOKS)
+    if looks:
+        opening = (
+            f"Heat map of {m} {'query' if m == 1 else 'queries'} (rows) by "
+            f"{n} {'key' if n == 1 else 'keys'} (columns)"
+        )
+    else:
+        opening = (
+            f"Heat map of {m} {'row' if m == 1 else 'rows'} ({visible(y_label, _TITLE_LIMIT)}) by "
+            f"{n} {'column' if n == 1 else 'columns'} ({visible(x_label, _TITLE_LIMIT)})"
+        )
     if m == 0 or n == 0:
         return f"{opening}: nothing to draw."
     are_weights = weights.min() >= 0 and weights.max() <= 1 + 1e-6
     told = [
-        _describe_row(row, visible(query, _WORD_LIMIT), key_labels, are_weights)
+        _describe_row(row, visible(query, _WORD_LIMIT), key_labels, are_weights, looks)
         for row, query in zip(weights[:_ROWS_TOLD], query_labels[:_ROWS_TOLD], strict=True)
     ]
     sentence = "; ".join(told)
@@ -126,23 +155,30 @@ def _describe(weights: np.ndarray, query_labels: Sequence[str], key_labels: Sequ
     return f"{opening}. {sentence[0].upper()}{sentence[1:]}."
 
 
-def _describe_row(row: np.ndarray, query: str, key_labels: Sequence[str], are_weights: bool) -> str:
-    """Return where one query looks, in words."""
+def _describe_row(
+    row: np.ndarray, name: str, key_labels: Sequence[str], are_weights: bool, looks: bool
+) -> str:
+    """Return where one row is largest, in words: where its query looks, if it is one."""
+    subject = f'{"query" if looks else "row"} "{name}"'
     best = row.max()
     if are_weights and best == 0:
-        return f'query "{query}" looks at nothing'
+        return f"{subject} {'looks at nothing' if looks else 'is 0 throughout'}"
     number = f"{best:.2f}" if are_weights else f"{best:.3g}"
     # What the eye and the printed number cannot tell apart is told as equal.
     winners = np.flatnonzero(row >= best - 1e-9 * max(1.0, abs(best)))
-    verb = "looks most at" if are_weights else "scores highest with"
+    if not looks:
+        verb, alike = "is largest at", "is the same in all columns"
+    else:
+        verb = "looks most at" if are_weights else "scores highest with"
+        alike = "looks at all keys alike"
     if len(winners) == len(row) > 2:
-        return f'query "{query}" looks at all keys alike ({number} each)'
+        return f"{subject} {alike} ({number} each)"
     names = [f'"{visible(key_labels[index], _WORD_LIMIT)}"' for index in winners[:3]]
     if len(winners) == 1:
-        return f'query "{query}" {verb} {names[0]} ({number})'
+        return f"{subject} {verb} {names[0]} ({number})"
     if len(winners) > 3:
         names = [*names[:2], f"{len(winners) - 2} others"]
-    return f'query "{query}" {verb} {", ".join(names[:-1])} and {names[-1]} ({number} each)'
+    return f"{subject} {verb} {', '.join(names[:-1])} and {names[-1]} ({number} each)"
 
 
 def _cell_pixels(m: int, n: int) -> float:
@@ -154,7 +190,9 @@ def _cell_pixels(m: int, n: int) -> float:
     return 520.0 / longest
 
 
-def _draw(weights: np.ndarray, queries: Sequence[str], keys: Sequence[str]) -> Figure:
+def _draw(
+    weights: np.ndarray, queries: Sequence[str], keys: Sequence[str], x_label: str, y_label: str
+) -> Figure:
     """Return the figure of one matrix."""
     m, n = weights.shape
     cell = _cell_pixels(m, n)
@@ -165,8 +203,8 @@ def _draw(weights: np.ndarray, queries: Sequence[str], keys: Sequence[str]) -> F
     axes.set(xlim=(-0.5, max(n, 1) - 0.5), ylim=(max(m, 1) - 0.5, -0.5))
     axes.xaxis.tick_top()
     axes.xaxis.set_label_position("top")
-    axes.set_xlabel("key (is looked at)", labelpad=6)
-    axes.set_ylabel("query (looks)", labelpad=6)
+    axes.set_xlabel(x_label, labelpad=6)
+    axes.set_ylabel(y_label, labelpad=6)
     axes.tick_params(length=0, pad=4)
     axes.spines[:].set_visible(True)
     axes.spines[:].set(color="#767676", linewidth=0.6)
@@ -181,7 +219,7 @@ def _draw(weights: np.ndarray, queries: Sequence[str], keys: Sequence[str]) -> F
         top = 1.0  # so that two maps of weights can be compared
     norm = Normalize(-top if signed else 0.0, top)
     image = axes.imshow(weights, cmap=colours, norm=norm, aspect="auto", interpolation="none")
-    numbers = [_number(weight, top) for weight in weights.flat]
+    numbers = [short_number(weight, top) for weight in weights.flat]
     longest = max(map(len, numbers))
     if cell >= 34 and longest <= 5:
         for (row, column), number in zip(np.ndindex(m, n), numbers, strict=True):
@@ -223,12 +261,6 @@ def _name_rows_and_columns(
         ha="left",
         va="baseline",
     )
-
-
-def _number(weight: float, top: float) -> str:
-    """Return a cell's number: two decimals, fewer where the numbers are large."""
-    text = f"{weight:.2f}" if top < 10 else f"{weight:.1f}" if top < 100 else f"{weight:.0f}"
-    return text.removeprefix("-") if float(text) == 0 else text.replace("-", "−")
 
 
 def _luminance(colour: Sequence[float]) -> float:

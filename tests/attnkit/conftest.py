@@ -1,6 +1,7 @@
-"""Runs a test that takes `backend` on NumPy and on PyTorch."""
+"""Fixtures of several files: a test for NumPy and for PyTorch, and the figures drawn meanwhile."""
 
 import pytest
+from matplotlib.figure import Figure
 
 from tests.attnkit.backends import BACKENDS
 
@@ -9,3 +10,16 @@ from tests.attnkit.backends import BACKENDS
 def backend(request):
     """One of the two back ends."""
     return request.param
+
+
+@pytest.fixture
+def figures(monkeypatch):
+    """Every figure that is drawn during a test."""
+    drawn, save = [], Figure.savefig
+
+    def remember(figure, *arguments, **keywords):
+        drawn.append(figure)
+        return save(figure, *arguments, **keywords)
+
+    monkeypatch.setattr(Figure, "savefig", remember)
+    return drawn

@@ -140,6 +140,42 @@ def test_axes_are_titled_as_everywhere_in_the_course(monkeypatch):
     assert {"key (is looked at)", "query (looks)", "q", "k"} <= drawn
 
 
+def test_a_table_of_another_kind_has_titles_of_its_own(monkeypatch):
+    def draw():
+        return heat_map(np.eye(2), "ab", "cd", x_label="dimension", y_label="position")
+
+    drawn = drawn_texts(monkeypatch, draw)
+    assert {"dimension", "position"} <= drawn
+    assert not {"key (is looked at)", "query (looks)"} & drawn
+    alt = draw().alt
+    assert alt.startswith("Heat map of 2 rows (position) by 2 columns (dimension).")
+    assert 'row "b" is largest at "d" (1.00)' in alt
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ([0.0, 0.0, 0.0], 'Row "q" is 0 throughout.'),
+        ([0.5, 0.5, 0.5], 'Row "q" is the same in all columns (0.50 each).'),
+        ([0.4, 0.2, 0.4], 'Row "q" is largest at "a" and "c" (0.40 each).'),
+        ([-5.0, 2.5, -1.0], 'Row "q" is largest at "b" (2.5).'),
+    ],
+)
+def test_a_row_that_is_no_query_looks_at_nothing(row, told):
+    for titles in ({"x_label": "dimension"}, {"y_label": "position"}):
+        alt = heat_map([row], ["q"], list("abc"), **titles).alt
+        assert alt.endswith(told)
+        assert "look" not in alt.partition(".")[2]
+
+
+def test_an_axis_title_that_no_font_can_draw_is_a_number(monkeypatch):
+    def draw():
+        return heat_map([[1.0]], ["q"], ["k"], x_label="𓀀", y_label="a\nb")
+
+    assert {"[1]", "a↵b"} <= drawn_texts(monkeypatch, draw)
+    assert "[1] 𓀀" in Page(draw().html).text
+
+
 def test_the_same_data_give_the_same_bytes():
     def draw():
         return heat_map(softmax_rows(5, 7), "我们学习吧", "abcdefg").html

@@ -5,25 +5,11 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 import torch
-from matplotlib.figure import Figure
 
 from attnkit.plot import pictures
 
 INK = np.random.default_rng(0).integers(0, 256, size=(3, 28, 56))
 WEIGHTS = np.arange(24).reshape(3, 2, 4) / 24
-
-
-@pytest.fixture
-def figures(monkeypatch):
-    """Every figure that is drawn during a test."""
-    drawn, save = [], Figure.savefig
-
-    def remember(figure, *arguments, **keywords):
-        drawn.append(figure)
-        return save(figure, *arguments, **keywords)
-
-    monkeypatch.setattr(Figure, "savefig", remember)
-    return drawn
 
 
 def test_the_heaviest_patch_is_told():
