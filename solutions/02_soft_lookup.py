@@ -20,7 +20,8 @@
 #
 # **How to work.** Fill in the cells that say `YOUR CODE HERE`, and run the `check` below each. If a
 # check does not pass it says what was expected, what came, and which known mistake it looks like.
-# `hint("02.…", level=1)` prints a hint; levels 2 and 3 say more.
+# `hint("02.…", level=1)` prints a hint; levels 2 and 3 say more. A check sees results and not the way
+# to them; where a text asks for a way (*without loops*), keep to it for your own sake.
 #
 # **How to hand in.** Restart the kernel, run all cells, save, and hand in this one file,
 # `02_soft_lookup.ipynb`, under its own name.

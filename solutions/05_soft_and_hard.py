@@ -21,7 +21,8 @@
 #
 # **How to work.** Fill in the cells that say `YOUR CODE HERE`, and run the `check` below each. If a
 # check does not pass it says what was expected, what came, and which known mistake it looks like.
-# `hint("05.…", level=1)` prints a hint; levels 2 and 3 say more.
+# `hint("05.…", level=1)` prints a hint; levels 2 and 3 say more. A check sees results and not the way
+# to them; where a text asks for a way (*without loops*), keep to it for your own sake.
 #
 # **How to hand in.** Restart the kernel, run all cells, save, and hand in this one file,
 # `05_soft_and_hard.ipynb`, under its own name.
@@ -413,7 +414,9 @@ mark("05.reinforce_with_baseline", reinforce_with_baseline, points=3)
 # {{exercise 05.straight_through}}
 #
 # REINFORCE is right on average, and noisy. *Straight-through* is off, and quiet: forwards it takes the
-# value of the best key, backwards it pretends that it had taken the soft mixture. Write a module:
+# value of the best key, backwards it pretends that it had taken the soft mixture. (New to torch? *How to
+# use the course* has a section *As much PyTorch as you need*; and `x.detach()` has the numbers of `x`
+# and no slope.) Write a module:
 #
 # - `StraightThrough(d_query, d_key)` has one parameter, a `torch.nn.Parameter` under the name `weight`,
 #   `(d_query, d_key)`. Begin it with any numbers.

@@ -20,7 +20,8 @@
 #
 # **How to work.** Fill in the cells that say `YOUR CODE HERE`, and run the `check` below each. If a
 # check does not pass it says what was expected, what came, and which known mistake it looks like.
-# `hint("07.…", level=1)` prints a hint; levels 2 and 3 say more.
+# `hint("07.…", level=1)` prints a hint; levels 2 and 3 say more. A check sees results and not the way
+# to them; where a text asks for a way (*without loops*), keep to it for your own sake.
 #
 # **How to hand in.** Restart the kernel, run all cells, save, and hand in this one file,
 # `07_multi_head.ipynb`, under its own name.
@@ -291,7 +292,7 @@ mark("07.multi_head_loop", multi_head_loop, points=3)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# ## 6. All heads at once
+# ## 6. Multi-head attention, all heads at once
 #
 # {{exercise 07.multi_head_attention}}
 #
@@ -306,7 +307,10 @@ mark("07.multi_head_loop", multi_head_loop, points=3)
 #   `(d_model, d_model)`, as before.
 # - Return the output, `(..., m, d_model)`. Where a query may look at nothing it is 0.
 #
-# You may use `softmax`, which leaves hidden keys and empty rows at 0 when it gets a mask. Two of the five
+# You may use `softmax`, which leaves hidden keys and empty rows at 0 when it gets a mask. For example, if
+# `w_query` and `w_key` are all 0, and `w_value` and `w_output` are `[[1., 0.], [0., 1.]]`, then
+# `query = [[7., 8.], [9., 9.]]` and `key = [[2., 0.], [4., 6.]]` with the mask
+# `[[True, True], [True, False]]` give `[[3., 3.], [2., 0.]]`, with one head and with two. Two of the five
 # points are for one sentence with nothing hidden, one for masks, two for several sentences.
 
 
@@ -366,8 +370,9 @@ mark("07.multi_head_attention", multi_head_attention, points=5)
 #
 # {{exercise 07.multi_head_module}}
 #
-# Trained parameters come from elsewhere, and with them come somebody else's names and layout. Write a
-# module that can load the state of a `torch.nn.MultiheadAttention(d_model, n_heads)` as it is:
+# Trained parameters come from elsewhere, and with them come somebody else's names and layout. (New to
+# torch? *How to use the course* has a section *As much PyTorch as you need*.) Write a module that can
+# load the state of a `torch.nn.MultiheadAttention(d_model, n_heads)` as it is:
 #
 # | name | shape | what it holds |
 # |---|---|---|

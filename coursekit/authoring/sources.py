@@ -36,6 +36,7 @@ METADATA = {
 }
 SOLUTION = ("### BEGIN SOLUTION", "### END SOLUTION")
 HIDDEN_TESTS = ("### BEGIN HIDDEN TESTS", "### END HIDDEN TESTS")
+HEADING = re.compile(r"^#{2,3} +(?:\d+[a-z]?\. +)?(.+?) *$", re.MULTILINE)
 PLACEHOLDER = re.compile(r"\{\{\s*exercise\s+([^\s}]+)\s*\}\}")
 ASSIGNMENT = re.compile(r"[0-9]{2}_[a-z0-9_]+")
 CELL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -214,6 +215,14 @@ def _problems(file: str, assignment: str, cells: list, lookup: Callable) -> Iter
         if exercise.assignment != assignment:
             yield f"{place}: exercise {identifier!r} belongs to {exercise.assignment}, not here."
 
+    def titled(identifier: str, source: str, place: str) -> Iterator[str]:
+        # Tables of results show the title: a learner must find the same words in the notebook.
+        title = lookup(identifier).title
+        above = HEADING.findall(source[: PLACEHOLDER.search(source).start()])
+        if above[-1:] != [title]:
+            came = f"the heading is {above[-1]!r}" if above else "there is no heading"
+            yield f"{place}: {came}, the registry calls {identifier!r} {title!r}."
+
     for position, cell in enumerate(cells, start=1):
         name = grade_id(cell)
         about = cell.metadata.get("nbgrader", {})
@@ -228,7 +237,8 @@ def _problems(file: str, assignment: str, cells: list, lookup: Callable) -> Iter
             yield f"{place}: the nbgrader metadata has no grade_id."
         yield from _unbalanced(place, cell.source)
         for identifier in PLACEHOLDER.findall(cell.source):
-            yield from known(identifier, place)
+            wrong = list(known(identifier, place))
+            yield from wrong or titled(identifier, cell.source, place)
             headings.append(identifier)
         if "{{" in PLACEHOLDER.sub("", cell.source) and cell.cell_type == "markdown":
             yield f"{place}: '{{{{' that is no {{{{exercise IDENTIFIER}}}} line: mend or remove it."

@@ -58,6 +58,12 @@ def test_a_notebook_says_which_release_it_is(tmp_path, source, registry):
     assert release(source) != release(other_task)
 
 
+def test_a_heading_may_be_numbered(tmp_path, source, registry):
+    for number in ("1. ", "12. ", "9b. "):
+        text = source.replace("## Twice as much", f"## {number}Twice as much")
+        assert read_source(written(tmp_path, text), registry)
+
+
 def test_regions_and_solved():
     text = f"def f():\n    {SOLUTION[0]}\n    return 1\n    {SOLUTION[1]}\n{HIDDEN_TESTS[0]}\nt\n{HIDDEN_TESTS[1]}"
     assert regions(text, SOLUTION) == [["    return 1"]]
@@ -72,6 +78,8 @@ def test_regions_and_solved():
     [
         ("{{exercise 90.double}}", "{{exercise 90.treble}}", "cell 4: there is no exercise '90.treble'"),
         ("{{exercise 90.double}}", "", "'90.double' has 0 lines {{exercise 90.double}}, it needs one"),
+        ("## Twice as much", "## 1. Double it", "cell 4: the heading is 'Double it', the registry calls '90.double' 'Twice as much'"),
+        ("## Twice as much", "Twice as much", "cell 4: there is no heading, the registry calls"),
         ("{{exercise 90.double}}", "{{exercise 90.double}} {{hint}}", "cell 4: '{{' that is no"),
         ('"exercise": "90.double"', '"exercise": "90.treble"', "(double): there is no exercise"),
         ('"points": 4', '"points": 5', "mark() gives 4 points, the cell has 5"),
