@@ -8,7 +8,10 @@ from .attention import _weighted_sum
 
 __all__ = ["linear_attention"]
 
-_ROWS = 256  # keys or queries at a time: their features, states and weights stay in cache
+_ROWS = 256  # keys or queries at a time where no order asks for smaller chunks
+_TOGETHER = (
+    2**15
+)  # numbers in one operand of some heads: features, weights and states stay in cache
 
 
 @floating("query", "key", "value")
@@ -77,29 +80,39 @@ def linear_attention(
     chunk = check_size("chunk", chunk, minimum=1)
     m, n = shape[-2:]
     lead = broadcast_shape(shape[:-2], value.shape[:-2])
+    shape_of_output = (*lead, m, value.shape[-1])
     if key_mask is not None:
         key_mask = boolean_array("key_mask", key_mask)
         check_key_mask(key_mask.shape, lead, n)
         key = np.where(key_mask[..., None], key, 0)  # padding may hold anything
         value = np.where(key_mask[..., None], value, 0)
+    lead = lead or (1,)
     query, key, value = (np.broadcast_to(x, lead + x.shape[-2:]) for x in (query, key, value))
     if key_mask is not None:
         key_mask = np.broadcast_to(key_mask, (*lead, n))
     output = np.zeros((*lead, m, value.shape[-1]), query.dtype)
-    for index in np.ndindex(lead if m and n else (0,)):
-        own_mask = None if key_mask is None else key_mask[index]
-        head = _Head(query[index], key[index], value[index], own_mask, feature_map)
-        (head.look_back if causal else head.look_everywhere)(output[index], chunk)
-        if not np.isfinite(output[index]).all():
-            head.look_carefully(output[index], causal)
-    return output
+    rows = max(min(chunk, m), 1) if causal else _ROWS
+    width = max(rows, query.shape[-1], value.shape[-1])
+    together = max(_TOGETHER // (rows * width), 1)
+    for index in np.ndindex(lead[:-1] if m and n else (0,)):
+        for start in range(0, lead[-1], together):
+            some = (*index, slice(start, start + together))
+            masks = None if key_mask is None else key_mask[some]
+            heads = _Heads(query[some], key[some], value[some], masks, feature_map)
+            if causal:
+                heads.look_back(output[some], chunk)
+            else:
+                heads.look_everywhere(output[some])
+            for head in np.flatnonzero(~np.isfinite(output[some]).all((-1, -2))):
+                heads.look_carefully(head, output[some][head], causal)
+    return output.reshape(shape_of_output)
 
 
-class _Head:
-    """One head: its state is the sum of features times values, and that of the features.
+class _Heads:
+    """Some heads (g), met together: their state is the sum of features times values, and of features.
 
-    Why it is fast: features are computed for a few rows at a time and stay in cache, and so does
-    the state, because one head is finished before the next begins.
+    Why it is fast: a chunk of rows of some heads at a time, so that one call works on several small
+    matrices, and features, weights and states stay in cache.
 
     Features may come with a logarithm for each row, by which they were divided. The state is then
     divided by the exponential of the largest logarithm so far, `level`.
@@ -109,129 +122,101 @@ class _Head:
         self.query, self.key, self.value, self.key_mask = query, key, value, key_mask
         self.feature_map = _FEATURE_MAPS.get(feature_map) if isinstance(feature_map, str) else None
         self.feature_map = self.feature_map or _checked(feature_map)
-        self.state = self.sum = 0.0  # (f, d_v) and (f, 1) once there is a key
-        self.level = -np.inf
+        self.state = self.sum = 0.0  # (g, f, d_v) and (g, f, 1) once there is a key
+        self.level = np.full((len(query), 1), -np.inf)
 
-    def look_everywhere(self, output, chunk):
+    def look_everywhere(self, output):
         """Write the output of queries that see all keys."""
-        for start in range(0, len(self.key), _ROWS):
+        for start in range(0, self.key.shape[1], _ROWS):
+            self._add(*self._keys(slice(start, start + _ROWS)))
+        for start in range(0, self.query.shape[1], _ROWS):
             rows = slice(start, start + _ROWS)
-            self._remember(*self._key_features(rows), self.value[rows])
-        for start in range(0, len(self.query), _ROWS):
-            rows = slice(start, start + _ROWS)
-            features, _ = self.feature_map(self.query[rows])  # (rows, f)
-            _divide(features @ self.state, features @ self.sum, output[rows])
+            features, _ = self.feature_map(self.query[:, rows])  # (g, rows, f)
+            _divide(features @ self.state, features @ self.sum, output[:, rows])
 
     def look_back(self, output, chunk):
         """Write the output of queries that see the keys up to their own position."""
-        m, n = len(self.query), len(self.key)
+        m, n = self.query.shape[1], self.key.shape[1]
         for start in range(0, n - m, _ROWS):  # keys before the first query
-            rows = slice(start, min(start + _ROWS, n - m))
-            self._remember(*self._key_features(rows), self.value[rows])
-        first = max(m - n, 0)  # earlier queries see nothing
-        chunk = max(min(chunk, m - first), 1)
-        triangle = np.tri(chunk, dtype=output.dtype)
-        rest = m - (m - first) % chunk
-        together = max(_ROWS // chunk, 1) * chunk
-        for start in range(first, rest, together):
-            rows = slice(start, min(start + together, rest))
-            self._look_back(rows, output, chunk, triangle)
-        if rest < m:
-            self._look_back(slice(rest, m), output, m - rest, triangle)
+            self._add(*self._keys(slice(start, min(start + _ROWS, n - m))))
+        triangle = np.tri(min(chunk, m), dtype=output.dtype)
+        for start in range(max(m - n, 0), m, chunk):  # earlier queries see nothing
+            queries = slice(start, min(start + chunk, m))
+            keys = slice(queries.start + n - m, queries.stop + n - m)
+            of_queries, _ = self.feature_map(self.query[:, queries])  # (g, c, f)
+            across, logs, value = self._keys(keys)  # (g, f, c), (g, c) and (g, c, d_v)
+            weights = of_queries @ across  # (g, c, c)
+            if logs is not None:
+                seen = np.maximum(np.maximum.accumulate(logs, -1), self.level)  # by each query
+                base = _finite(seen)[..., None]
+                weights *= np.exp(np.minimum(logs[:, None] - base, 0))  # of a seen key at most 0
+                of_queries = of_queries * np.exp(self.level[..., None] - base)
+            weights *= triangle[: value.shape[1], : value.shape[1]]
+            total = weights @ np.ones((value.shape[1], 1), weights.dtype)  # faster than a sum
+            weighted = weights @ value  # (g, c, d_v)
+            if np.ndim(self.state):  # there are earlier keys
+                total += of_queries @ self.sum
+                weighted += of_queries @ self.state
+            _divide(weighted, total, output[:, queries])
+            self._add(across, logs, value)
 
-    def _look_back(self, rows, output, chunk, triangle):
-        """Do so for some queries, several chunks (g) of them at a time, and remember their keys."""
-        shift = len(self.key) - len(self.query)
-        keys = slice(rows.start + shift, rows.stop + shift)
-        features, _ = self.feature_map(self.query[rows])
-        of_keys, logs = self._key_features(keys)
-        chunks = (rows.stop - rows.start) // chunk
-        features, of_keys, value = (
-            x.reshape(chunks, chunk, x.shape[-1]) for x in (features, of_keys, self.value[keys])
-        )  # (g, c, f), (g, c, f) and (g, c, d_v)
-        # Products of small matrices take half the time where none is transposed: one copy pays.
-        keys_across = np.ascontiguousarray(of_keys.swapaxes(-1, -2))  # (g, f, c)
-        weights = features @ keys_across  # (g, c, c)
-        weights *= triangle[:chunk, :chunk]
-        if logs is None:
-            states, sums = self._states(keys_across, value)
-        else:
-            logs = logs.reshape(chunks, chunk)  # (g, c)
-            level = np.maximum(np.maximum.accumulate(logs.ravel()), self.level).reshape(logs.shape)
-            before = np.append(self.level, level[:-1, -1])  # (g,), as each chunk begins
-            base = np.where(level == -np.inf, 0, level)[..., None]
-            weights *= np.exp(
-                np.minimum(logs[:, None] - base, 0)
-            )  # of a seen key it is not above 0
-            features = features * np.exp(before[:, None, None] - base)
-            keys_across *= np.exp(logs[:, None] - base[:, -1:])
-            states, sums = self._states(keys_across, value, np.exp(before - base[:, -1, 0]))
-            self.level = level[-1, -1]
-        total = weights @ np.ones((chunk, 1), weights.dtype)  # (g, c, 1), twice as fast as a sum
-        weighted = weights @ value  # (g, c, d_v)
-        weighted += features @ states
-        total += features @ sums
-        _divide(weighted, total, output[rows].reshape(weighted.shape))
-
-    def _states(self, keys_across, value, decay=None):
-        """Return the states and sums before each chunk, and remember those after the last."""
-        chunks, n_features, chunk = keys_across.shape
-        states = np.empty((chunks + 1, n_features, value.shape[-1]), value.dtype)
-        sums = np.empty((chunks + 1, n_features, 1), value.dtype)
-        states[0], sums[0] = self.state, self.sum
-        np.matmul(keys_across, value, out=states[1:])
-        np.matmul(keys_across, np.ones((chunk, 1), value.dtype), out=sums[1:])
-        for after in range(1, chunks + 1):
-            for total in (states, sums):
-                before = total[after - 1] if decay is None else decay[after - 1] * total[after - 1]
-                total[after] += before
-        self.state, self.sum = states[-1], sums[-1]
-        return states[:-1], sums[:-1]
-
-    def look_carefully(self, output, causal):
-        """Write the output with all weights at hand, so that a weight of 0 silences what it meets."""
-        m, n = len(self.query), len(self.key)
-        of_keys, logs = self._key_features(slice(None))  # (n, f) and (n,)
+    def look_carefully(self, head, output, causal):
+        """Write the output of one head with all weights at hand: a weight of 0 silences what it meets."""
+        m, n = self.query.shape[1], self.key.shape[1]
+        one = slice(head, head + 1)
+        key_mask = None if self.key_mask is None else self.key_mask[one]
+        of_keys, logs = self._features_of_keys(self.key[one], key_mask)  # (1, n, f) and (1, n)
         rows = max(2**17 // n, 1)
         for start in range(0, m, rows):
             queries = np.arange(start, min(start + rows, m))
-            features, _ = self.feature_map(self.query[queries])
-            seen = np.ones((len(queries), n), bool) if self.key_mask is None else self.key_mask
+            features, _ = self.feature_map(self.query[one, queries])
+            seen = np.ones((len(queries), n), bool) if key_mask is None else key_mask
             if causal:
                 seen = seen & (np.arange(n) <= queries[:, None] + n - m)  # (rows, n)
-            weights = features @ of_keys.T
+            weights = features[0] @ of_keys[0].T
             if logs is not None:
                 level = np.max(np.where(seen, logs, -np.inf), -1, keepdims=True)
-                weights *= np.exp(logs - np.where(level == -np.inf, 0, level))
+                weights *= np.exp(logs - _finite(level))
             weights = np.where(seen, weights, 0)
             total = weights.sum(-1, keepdims=True)
             weights = np.divide(weights, total, out=np.zeros_like(weights), where=total != 0)
-            output[queries] = _weighted_sum(weights, self.value)
+            output[queries] = _weighted_sum(weights, self.value[head])
 
-    def _key_features(self, rows):
+    def _features_of_keys(self, key, key_mask):
         """Return the features of some keys, and their logarithms or None; hidden keys have none."""
-        features, logs = self.feature_map(self.key[rows])
-        if self.key_mask is not None:
-            features = features * self.key_mask[rows, None]
-            logs = None if logs is None else np.where(self.key_mask[rows], logs, -np.inf)
+        features, logs = self.feature_map(key)
+        if key_mask is not None:
+            features = features * key_mask[..., None]
+            logs = None if logs is None else np.where(key_mask, logs, -np.inf)
         return features, logs
 
-    def _remember(self, features, logs, value):
-        """Add keys and values to the state."""
+    def _keys(self, rows):
+        """Return what the products need of some keys: features (g, f, rows), logarithms, values."""
+        key_mask = None if self.key_mask is None else self.key_mask[:, rows]
+        features, logs = self._features_of_keys(self.key[:, rows], key_mask)
+        # Products of small matrices take half the time where none is transposed: one copy pays.
+        return np.ascontiguousarray(features.swapaxes(-1, -2)), logs, self.value[:, rows]
+
+    def _add(self, across, logs, value):
+        """Add keys, given as features (g, f, rows), and values to the state."""
         if logs is not None:
-            level = max(self.level, logs.max())
-            base = 0 if level == -np.inf else level
-            features = features * np.exp(logs - base)[:, None]
-            self.state = self.state * np.exp(self.level - base)
-            self.sum = self.sum * np.exp(self.level - base)
-            self.level = level
-        self.state = self.state + features.T @ value  # (f, d_v)
-        self.sum = self.sum + features.sum(0)[:, None]  # (f, 1)
+            level = np.maximum(logs.max(-1, keepdims=True), self.level)  # (g, 1)
+            base = _finite(level)
+            across = across * np.exp(logs - base)[:, None]
+            decay = np.exp(self.level - base)[..., None]
+            self.state, self.sum, self.level = self.state * decay, self.sum * decay, level
+        self.state = self.state + across @ value
+        self.sum = self.sum + across @ np.ones((value.shape[1], 1), value.dtype)
 
 
 def _divide(weighted, total, output):
     """Write weighted sums over totals; where all weights are 0, so is their weighted sum."""
     np.divide(weighted, np.where(total == 0, 1, total), out=output)
+
+
+def _finite(level):
+    """Return logarithms with 0 where there is none yet, since -inf - -inf is NaN."""
+    return np.where(level == -np.inf, 0, level)
 
 
 def _elu(x):
@@ -246,7 +231,7 @@ def _exp(x):
     """Return ``exp(x)`` over its largest entry in each row, and the logarithm of that."""
     logs = x.max(-1, initial=-np.inf)
     logs = np.where(np.isfinite(logs), logs, 0)
-    return np.exp(x - logs[:, None]), logs
+    return np.exp(x - logs[..., None]), logs
 
 
 def _relu(x):
@@ -261,8 +246,9 @@ def _checked(function):
     """Return a caller's feature map, its result checked, without logarithms."""
 
     def feature_map(x):
-        features = np.asarray(function(x))
-        check_feature_map(function, (), features.shape, x.shape)
-        return features.astype(x.dtype, copy=False), None
+        rows = x.reshape(-1, x.shape[-1])
+        features = np.asarray(function(rows))
+        check_feature_map(function, (), features.shape, rows.shape)
+        return features.astype(x.dtype, copy=False).reshape(*x.shape[:-1], -1), None
 
     return feature_map

@@ -117,7 +117,9 @@ def _look_back(query, key, value, key_mask, feature_map, chunk):
             query, _ = _features(feature_map, query, None)
             key, _ = _features(feature_map, key, None)
             feature_map = None
-        output = _Causal.apply(query, key, value, key_mask, feature_map, chunk)
+        arguments = (query, key, value, key_mask, feature_map, chunk)
+        wanted = torch.is_grad_enabled() and any(x.requires_grad for x in (query, key, value))
+        output = _Causal.apply(*arguments) if wanted else _through_chunks(*arguments)
     return functional.pad(output[:, max(n - m, 0) :], (0, 0, blind, 0)) if m != n else output
 
 
@@ -149,36 +151,54 @@ def _look_back_with_logs(query, key, value, logs, chunk):
     return _divide(summed[..., :-1], summed[..., -1:])
 
 
-class _Causal(torch.autograd.Function):
-    """A causal chunk loop on tensors (heads, length, width), forward and backward.
+def _through_chunks(query, key, value, key_mask, feature_map, chunk, keep=None):
+    """Return the output of causal attention, a chunk of queries (c) at a time.
 
     Why it is fast: the chunks are met one by one, so that features, weights and state stay in
-    cache; products add into the results in place; and the backward pass needs no more than the
-    inputs, the output and the state before each chunk, which it meets in the reverse order.
+    cache, and products add into the results in place. Before each chunk `keep` is given its place,
+    the state and the sum so far, and after it the totals of its queries' weights.
+    """
+    heads, n, d_v = value.shape
+    output = value.new_empty(heads, n, d_v)
+    state = value.new_zeros(heads, key.shape[-1], d_v)
+    summed = value.new_zeros(heads, key.shape[-1], 1)
+    for start in range(0, n, chunk):
+        rows = slice(start, start + chunk)
+        q = _rows(query, None, feature_map, rows)
+        k, v = _rows(key, key_mask, feature_map, rows), value[:, rows]
+        weights = torch.bmm(q, k.mT).tril_()  # (heads, c, c)
+        total = weights.sum(-1, keepdim=True).baddbmm_(q, summed)  # (heads, c, 1)
+        weighted = torch.bmm(weights, v).baddbmm_(q, state)  # (heads, c, d_v)
+        if keep is not None:
+            keep(start // chunk, rows, state, summed, total)
+        torch.div(weighted, total.masked_fill_(total == 0, 1), out=output[:, rows])
+        state.baddbmm_(k.mT, v)
+        summed.add_(k.sum(-2)[..., None])
+    return output
+
+
+class _Causal(torch.autograd.Function):
+    """`_through_chunks` with a backward pass that meets the chunks in the reverse order.
+
+    It needs no more than the inputs, the output, the totals and the state before each chunk.
     """
 
     @staticmethod
     def forward(ctx, query, key, value, key_mask, feature_map, chunk):
         heads, n, d_v = value.shape
-        output = value.new_empty(heads, n, d_v)
-        inverse = value.new_empty(heads, n, 1)  # of the total of a query's weights; 0 if that is 0
         count, width = -(-n // chunk), key.shape[-1]
-        states = value.new_zeros(count + 1, heads, width, d_v)
-        sums = value.new_zeros(count + 1, heads, width, 1)
-        for place in range(count):
-            rows = slice(place * chunk, (place + 1) * chunk)
-            q, k, v = (
-                _rows(query, None, feature_map, rows),
-                _rows(key, key_mask, feature_map, rows),
-                value[:, rows],
-            )
-            weights = torch.bmm(q, k.mT).tril_()  # (heads, c, c)
-            total = weights.sum(-1, keepdim=True).baddbmm_(q, sums[place])  # (heads, c, 1)
-            weighted = torch.bmm(weights, v).baddbmm_(q, states[place])  # (heads, c, d_v)
-            inverse[:, rows] = total.reciprocal_().masked_fill_(total == torch.inf, 0)
-            torch.mul(weighted, total, out=output[:, rows])
-            torch.baddbmm(states[place], k.mT, v, out=states[place + 1])
-            torch.add(sums[place], k.sum(-2)[..., None], out=sums[place + 1])
+        states, sums = (
+            value.new_empty(count, heads, width, d_v),
+            value.new_empty(count, heads, width, 1),
+        )
+        totals = value.new_empty(heads, n, 1)
+
+        def keep(place, rows, state, summed, total):
+            states[place], sums[place], totals[:, rows] = state, summed, total
+
+        output = _through_chunks(query, key, value, key_mask, feature_map, chunk, keep)
+        inverse = totals.reciprocal_()  # 0 where that overflows, as it does where all weights are 0
+        inverse.masked_fill_(inverse == torch.inf, 0)
         ctx.save_for_backward(query, key, value, key_mask, output, inverse, states, sums)
         ctx.feature_map, ctx.chunk = feature_map, chunk
         return output
@@ -189,7 +209,7 @@ class _Causal(torch.autograd.Function):
         query, key, value, key_mask, output, inverse, states, sums = ctx.saved_tensors
         of_query, of_key, of_value = map(torch.empty_like, (query, key, value))
         of_state, of_sum = torch.zeros_like(states[0]), torch.zeros_like(sums[0])
-        for place in reversed(range(len(states) - 1)):
+        for place in reversed(range(len(states))):
             rows = slice(place * ctx.chunk, (place + 1) * ctx.chunk)
             q = _rows(query, None, ctx.feature_map, rows)
             k = _rows(key, key_mask, ctx.feature_map, rows)
@@ -243,8 +263,8 @@ def _features(feature_map, x, key_mask):
 
 
 def _elu(x):
-    """Return ``elu(x) + 1``."""
-    return functional.elu(x).add_(1), None
+    """Return ``elu(x) + 1``, as ``max(x, 0) + exp(min(x, 0))``: torch's own `elu` takes four times as long."""
+    return functional.relu(x) + x.clamp(max=0).exp(), None
 
 
 def _exp(x):
