@@ -15,7 +15,7 @@ from .positions import (
     T5Positions,
     sinusoidal_positions,
 )
-from .training import fit, masked_cross_entropy
+from .training import fit_on_draws
 from .transformer import EncoderLayer, LayerNorm
 
 __all__ = ["SCHEMES", "OrderReader", "score_order", "train_order"]
@@ -148,14 +148,14 @@ def train_order(
     >>> len(train_order(OrderReader("alibi", d_model=8), "nearest", n_steps=2).loss)
     2
     """
-    generator = np.random.default_rng(seed)
 
-    def batch_loss(step):
+    def draw(generator):
         length = int(generator.integers(lengths[0], lengths[1] + 1))
-        tokens, target, counts = _tensors(kind, batch_size, length, generator)
-        return masked_cross_entropy(model(tokens), target, counts)
+        return _draw(kind, batch_size, length, generator)
 
-    return fit(model, batch_loss, n_steps=n_steps, learning_rate=learning_rate, label=label)
+    return fit_on_draws(
+        model, draw, n_steps=n_steps, learning_rate=learning_rate, seed=seed, label=label
+    )
 
 
 @torch.no_grad()
@@ -184,11 +184,14 @@ def score_order(model, kind, length, *, n_sequences=100, seed=1_000_000):
     True
     """
     generator = np.random.default_rng([seed, length])
-    tokens, target, counts = _tensors(kind, n_sequences, length, generator)
-    right = (model(tokens).argmax(-1) == target) & counts
+    inputs, target, counts = _draw(kind, n_sequences, length, generator)
+    right = (model(*inputs).argmax(-1) == target) & counts
     return int(right.sum()) / max(int(counts.sum()), 1)
 
 
-def _tensors(kind, n_sequences, length, generator):
+def _draw(kind, n_sequences, length, generator):
+    """Return the inputs of a model, the right answers, and where they are asked for."""
     batch = draw_order(kind, n_sequences, length, generator=generator)
-    return [torch.from_numpy(array) for array in (batch.tokens, batch.target, batch.counts)]
+    arrays = batch.tokens, batch.target, batch.counts
+    tokens, target, counts = map(torch.from_numpy, arrays)
+    return [tokens], target, counts

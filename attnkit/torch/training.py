@@ -2,9 +2,10 @@
 
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 import torch
 from torch.nn import functional
 
@@ -26,6 +27,7 @@ __all__ = [
     "alignment_accuracy",
     "exact_match",
     "fit",
+    "fit_on_draws",
     "masked_cross_entropy",
     "one_cycle_schedule",
     "warmup_schedule",
@@ -287,6 +289,65 @@ def fit(
             advance(f"loss {value:.3f}")
     model.eval()
     return history
+
+
+def fit_on_draws(
+    model: torch.nn.Module,
+    draw: Callable[
+        [np.random.Generator], tuple[Sequence[torch.Tensor], torch.Tensor, torch.Tensor]
+    ],
+    *,
+    n_steps: int,
+    learning_rate: float | Callable[[int], float],
+    seed: int = 0,
+    label: str = "training",
+) -> History:
+    """Train a model, as `fit` does, on a task that draws each batch anew.
+
+    Parameters
+    ----------
+    model : Module
+        Called with the inputs of a batch; returns logits ``(..., T, V)``. Changed in place.
+    draw : callable
+        ``draw(generator) -> inputs, target, counts``: a sequence of inputs, the right classes
+        ``(..., T)``, and True where one is asked for. The loss is `masked_cross_entropy`.
+    n_steps : int
+        How many batches.
+    learning_rate : float or callable
+        See `fit`.
+    seed : int
+        Decides the batches, the same for every model: the generator is NumPy's.
+    label : str
+        See `fit`.
+
+    Returns
+    -------
+    History
+
+    Raises
+    ------
+    ValueError, TypeError, FloatingPointError
+        See `fit` and `masked_cross_entropy`.
+
+    Examples
+    --------
+    Which of two numbers is the larger one?
+
+    >>> def draw(generator):
+    ...     pair = torch.from_numpy(generator.random((16, 2)))
+    ...     return [pair], pair.argmax(-1), torch.ones(16, dtype=torch.bool)
+    >>> model = torch.nn.Linear(2, 2, dtype=torch.float64)
+    >>> history = fit_on_draws(model, draw, n_steps=100, learning_rate=0.1)
+    >>> sum(history.loss[-5:]) < sum(history.loss[:5])
+    True
+    """
+    generator = np.random.default_rng(seed)
+
+    def batch_loss(step: int) -> torch.Tensor:
+        inputs, target, counts = draw(generator)
+        return masked_cross_entropy(model(*inputs), target, counts)
+
+    return fit(model, batch_loss, n_steps=n_steps, learning_rate=learning_rate, label=label)
 
 
 def one_cycle_schedule(step: int, n_steps: int, peak: float) -> float:

@@ -11,7 +11,7 @@ from attnkit.tasks.twins import N_DIGITS, N_LETTERS, RELATIONS, draw_twins
 from ..errors import check_choice
 from .multihead import MultiHeadAttention
 from .positions import LearnedPositions
-from .training import fit, masked_cross_entropy
+from .training import fit_on_draws
 
 __all__ = ["TwinReader", "TwinScores", "relation_shares", "score_twins", "train_twins"]
 
@@ -153,16 +153,15 @@ def train_twins(
     """
     for relation in asked:
         check_choice("asked", relation, RELATIONS)
-    columns = [RELATIONS.index(relation) for relation in asked]
-    generator = np.random.default_rng(seed)
+    is_asked = torch.tensor([relation in asked for relation in RELATIONS])  # (2,)
 
-    def batch_loss(step):
+    def draw(generator):
         letters, digits, target, _, counts = _tensors(batch_size, generator)
-        logits = model(letters, digits)[:, :, columns]  # (N, T, asked, 8)
-        counts = counts[:, :, None].expand(logits.shape[:-1])
-        return masked_cross_entropy(logits, target[:, :, columns], counts)
+        return [letters, digits], target, counts[:, :, None] & is_asked  # (N, T, 2)
 
-    return fit(model, batch_loss, n_steps=n_steps, learning_rate=learning_rate, label=label)
+    return fit_on_draws(
+        model, draw, n_steps=n_steps, learning_rate=learning_rate, seed=seed, label=label
+    )
 
 
 @torch.no_grad()

@@ -15,7 +15,8 @@ import torch
 
 from attnkit.bench import run_and_record
 from attnkit.tasks.dates import load_dates
-from attnkit.torch import Translator, score_translator, train_translator
+from attnkit.torch import Translator
+from attnkit.torch.translation import score_translator, train_translator
 
 RECORD = Path(__file__).parents[1] / "data" / "bottleneck_long_run.json"
 SEED = 0

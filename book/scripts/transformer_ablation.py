@@ -12,14 +12,8 @@ import torch
 
 from attnkit.bench import run_and_record
 from attnkit.tasks.dates import load_dates
-from attnkit.torch import (
-    HeadPositions,
-    MultiHeadAttention,
-    Transformer,
-    score_translator,
-    train_translator,
-    warmup_schedule,
-)
+from attnkit.torch import HeadPositions, MultiHeadAttention, Transformer, warmup_schedule
+from attnkit.torch.translation import score_translator, train_translator
 
 RECORD = Path(__file__).parents[1] / "data" / "transformer_ablation.json"
 SEEDS = (0, 1, 2)

@@ -13,7 +13,8 @@ import torch
 
 from attnkit.bench import run_and_record
 from attnkit.tasks.dates import load_dates
-from attnkit.torch import Transformer, score_translator, train_translator
+from attnkit.torch import Transformer
+from attnkit.torch.translation import score_translator, train_translator
 
 RECORD = Path(__file__).parents[1] / "data" / "transformer_norms.json"
 SEEDS = (0, 1)

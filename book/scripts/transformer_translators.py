@@ -13,14 +13,8 @@ import torch
 
 from attnkit.bench import compare, run_and_record
 from attnkit.tasks.dates import load_dates
-from attnkit.torch import (
-    Transformer,
-    Translator,
-    score_translator,
-    train_translator,
-    translation_loss,
-    warmup_schedule,
-)
+from attnkit.torch import Transformer, Translator, warmup_schedule
+from attnkit.torch.translation import score_translator, train_translator, translation_loss
 
 RECORD = Path(__file__).parents[1] / "data" / "transformer_translators.json"
 SEEDS = (0, 1, 2)

@@ -10,7 +10,7 @@ import torch
 from torch.autograd import gradcheck
 
 from attnkit import progress as progress_module
-from attnkit.torch import fit, one_cycle_schedule
+from attnkit.torch import fit, fit_on_draws, masked_cross_entropy, one_cycle_schedule
 from tests.attnkit.backends import NUMPY, TORCH, normal
 from tests.tolerances import assert_close
 
@@ -347,6 +347,48 @@ def test_messages_of_fit():
         fit(model, None, n_steps=2, learning_rate=0.1, report=list, report_at=[3])
     with pytest.raises(ValueError, match="no report to call"):
         fit(model, None, n_steps=2, learning_rate=0.1, report_at=[1])
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_fit_on_draws_is_fit_with_batches_drawn_one_after_the_other(seed):
+    """The batches are those of one generator; what does not count is not learnt."""
+
+    def draw(generator):
+        left, right = torch.from_numpy(generator.random((2, 6, 4), dtype=np.float32))
+        counts = torch.from_numpy(generator.random(6) < 0.5)
+        return [left, right], (left > right).long().argmax(-1), counts
+
+    class Difference(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            torch.manual_seed(0)
+            self.layer = torch.nn.Linear(4, 4)
+
+        def forward(self, left, right):
+            return self.layer(left - right)
+
+    ours, theirs = Difference(), Difference()
+    generator = np.random.default_rng(seed)
+
+    def batch_loss(step):
+        (left, right), target, counts = draw(generator)
+        return masked_cross_entropy(theirs(left, right), target, counts)
+
+    settings = {"n_steps": 7, "learning_rate": 0.1}
+    expected = fit(theirs, batch_loss, **settings)
+    found = fit_on_draws(ours, draw, seed=seed, **settings)
+    assert found.loss == expected.loss
+    assert torch.equal(ours.layer.weight, theirs.layer.weight)
+
+
+def test_fit_on_draws_names_its_bar(capfd, monkeypatch):
+    monkeypatch.setattr(progress_module, "someone_watches", lambda: True)
+
+    def draw(generator):
+        return [torch.ones(1, 2)], torch.zeros(1).long(), torch.ones(1).bool()
+
+    fit_on_draws(torch.nn.Linear(2, 2), draw, n_steps=1, learning_rate=0.1, label="a bar")
+    assert "a bar" in capfd.readouterr().out
 
 
 @pytest.mark.parametrize("n_steps", [1, 2, 10, 37, 100])

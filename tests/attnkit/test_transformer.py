@@ -14,6 +14,7 @@ from torch.autograd import gradcheck
 
 import attnkit.numpy.transformer
 import attnkit.torch.transformer
+from attnkit.torch.translation import translation_loss
 from tests.attnkit import loops
 from tests.attnkit.backends import NUMPY, TORCH, normal, random_mask
 from tests.tolerances import assert_close
@@ -791,7 +792,7 @@ class TestTransformerParts:
         def loss(step):
             source, target = batch()
             ones = torch.ones_like(source).bool(), torch.ones_like(target).bool()
-            return functions.translation_loss(model, source, target, *ones, start=0)
+            return translation_loss(model, source, target, *ones, start=0)
 
         def rate(step):
             return 3e-3 * min(1.0, (step + 1) / 50)
