@@ -147,8 +147,19 @@ def embed_tokens(name, tokens, embedding):
     if tokens.is_floating_point() or tokens.is_complex() or tokens.dtype == torch.bool:
         errors.refuse_type(name, tokens.dtype, "integers", errors.NOT_TOKENS)
     errors.check_tokens(name, tokens.shape)
+    if not tokens.is_cpu and not torch.compiler.is_compiling():
+        # A wrong index inside a kernel of an accelerator leaves nothing to catch.
+        _check_vocabulary(name, tokens, embedding)
     try:
         return embedding(tokens.long())
     except IndexError:  # cheaper than a look at all tokens before
+        _check_vocabulary(name, tokens, embedding)
+        raise
+
+
+def _check_vocabulary(name, tokens, embedding):
+    """Refuse tokens for which an embedding has no row."""
+    if tokens.numel():
         lowest, highest = int(tokens.min()), int(tokens.max())
-        errors.refuse_vocabulary(name, lowest, highest, embedding.num_embeddings)
+        if lowest < 0 or highest >= embedding.num_embeddings:
+            errors.refuse_vocabulary(name, lowest, highest, embedding.num_embeddings)

@@ -433,7 +433,7 @@ def reinforce_gradient(scores, reward, uniform, mask=None, *, baseline=0.0):
     """
     if not isinstance(baseline, torch.Tensor):
         check_real("baseline", baseline)
-        baseline = torch.tensor(float(baseline), dtype=scores.dtype)
+        baseline = torch.tensor(float(baseline), dtype=scores.dtype, device=scores.device)
     uniform, baseline = as_uniform(uniform), _float_tensor("baseline", baseline)
     check_reward(scores.shape, reward.shape, uniform=uniform.shape, baseline=baseline.shape)
     weights = masked_softmax(scores, mask)[..., None, :]  # (..., 1, n)
@@ -487,7 +487,7 @@ def local_p_weights(scores, centre, window, *, mask=None):
     check_axes("scores", scores.shape, "(..., m, n)")
     check_per_query("centre", centre.shape, scores.shape)
     check_positive("window", window, "the bell curve has the standard deviation window / 2")
-    keys = torch.arange(scores.shape[-1]).to(scores)  # (n,)
+    keys = torch.arange(scores.shape[-1], dtype=scores.dtype, device=scores.device)  # (n,)
     distance = keys - centre[..., None]  # (..., m, n)
     inside = combine_masks(as_mask(mask, scores.shape), distance.abs() <= window)
     deviation = max(window / 2, torch.finfo(distance.dtype).tiny)

@@ -439,8 +439,9 @@ class Encoder(nn.Module):
             states, last = self.layer(embedded)  # (B, S, d_output), (directions, B, d_state)
         else:
             lengths = source_mask.sum(dim=1)
+            place = torch.arange(source.shape[1], device=source.device)
             errors.check_right_padding(
-                bool((source_mask == (torch.arange(source.shape[1]) < lengths[:, None])).all()),
+                bool((source_mask == (place < lengths[:, None])).all()),
                 int(lengths.min()),
             )
             packed = nn.utils.rnn.pack_padded_sequence(
@@ -844,7 +845,7 @@ class Translator(nn.Module):
             looks.append(weights)
             return self.decoder.output(feature), carried
 
-        first = torch.full((len(source),), start)
+        first = torch.full((len(source),), start, device=source.device)
         carried = self.decoder.begin(summary)
         written = greedy(step, first, end=end, max_length=max_length, state=carried)  # (B, L)
         tokens = nn.functional.pad(written, (0, max_length - written.shape[1]), value=end)

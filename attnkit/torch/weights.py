@@ -133,4 +133,5 @@ def softmax_jacobian(weights):
     """
     check_axes("weights", weights.shape, "(..., n)")
     row, column = weights[..., :, None], weights[..., None, :]  # (..., n, 1) and (..., 1, n)
-    return row * torch.eye(weights.shape[-1]).to(weights) - row * column  # (..., n, n)
+    itself = torch.eye(weights.shape[-1], dtype=weights.dtype, device=weights.device)  # (n, n)
+    return row * itself - row * column  # (..., n, n)
