@@ -15,6 +15,8 @@ whoever computes the right numbers keeps the points of the plain cases.
 import functools
 from dataclasses import dataclass
 
+import numpy as np
+
 from .compare import same_outcome
 from .model import Exercise, Finding, Mistake
 from .questions import allowed_difference, did_it_work, put_questions
@@ -22,6 +24,9 @@ from .seeds import generator
 from .surface import Call, run
 
 __all__ = ["Failure", "Report", "examine"]
+
+ABOUT_RESULTS = {"shape", "dtype", "finite", "value"}
+"""The questions about what came; the others are about whether anything did."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +117,11 @@ def examine(exercise, answer, seed):
     _put_laws(exercise, answer, seed, cases, expected, outcomes, failures)
     order = [part.name for part in exercise.parts]
     failures = dict(sorted(failures.items(), key=lambda item: order.index(item[0])))
-    mistake = _recognise(exercise, seed, outcomes, findings) if failures else None
+    mistake = None
+    if failures:
+        mistake = _recognise(exercise, seed, outcomes, findings) or _recognise_in_part(
+            exercise, seed, outcomes, findings, next(iter(failures))
+        )
     remarks = () if failures else _remarks(exercise, expected, outcomes)
     return Report(exercise, failures, mistake, remarks, len(cases), len(exercise.laws))
 
@@ -220,6 +229,9 @@ def _recognise(exercise, seed, outcomes, findings):
     """The first known mistake that did the same on every case, or None."""
     cases, expected = _questions(exercise, seed)
     for mistake, its_outcomes, its_findings in _mistaken(exercise, seed):
+        # Numbers compare equal to truth values: the same results can be right in one and not in the other.
+        if [bool(f) for f in findings] != [bool(f) for f in its_findings]:
+            continue
         if exercise.judge:
             same = [_code(f) for f in findings] == [_code(f) for f in its_findings]
         else:
@@ -237,9 +249,58 @@ def _recognise(exercise, seed, outcomes, findings):
         # An exception alone says little: where no result is wrong, its text must agree as well.
         if same and all(f is None or f.question == "ran" for f in its_findings):
             same = all(map(_same_text, outcomes, its_outcomes))
+        # Where every number is right, the mistake is what it does to its caller's arrays.
+        if same and not any(its_findings):
+            same = _ever_changed(outcomes) == _ever_changed(its_outcomes)
         if same:
             return mistake
     return None
+
+
+def _recognise_in_part(exercise, seed, outcomes, findings, part):
+    """The one known mistake that did the same on every case of a part, or None.
+
+    Whoever makes a mistake in the plain cases has often not thought of the others yet, so nothing
+    in the bank does the same on all. A name is given where a single mistake fits, where elsewhere
+    the answer is wrong at least wherever that mistake is, and where the wrong results hold so many
+    numbers that they do not agree by chance.
+    """
+    cases, expected = _questions(exercise, seed)
+    of_part = [i for i, case in enumerate(cases) if case.part == part]
+    wrong = [i for i in of_part if findings[i] and findings[i].question in ABOUT_RESULTS]
+    if exercise.judge or not _many_numbers([outcomes[i] for i in wrong]):
+        return None
+    fitting = [
+        mistake
+        for mistake, its_outcomes, its_findings in _mistaken(exercise, seed)
+        if all(mine or not its for mine, its in zip(findings, its_findings, strict=True))
+        and all(
+            bool(findings[i]) == bool(its_findings[i])
+            and same_outcome(
+                outcomes[i],
+                its_outcomes[i],
+                allowed_difference(exercise, cases[i].request, expected[i]),
+                exercise.whole_numbers_pass,
+            )
+            for i in of_part
+        )
+    ]
+    distinct = [mistake for mistake in fitting if mistake.same_as is None]
+    return distinct[0] if len(distinct) == 1 else None
+
+
+def _many_numbers(outcomes):
+    """Whether results hold a float with all its digits, or a dozen numbers of any other kind."""
+    values = [value for outcome in outcomes for value in outcome.value]
+    digits = any(
+        value.dtype.kind == "f" and (value[np.isfinite(value)] % 1).any() for value in values
+    )
+    return digits or sum(value.size for value in values) >= 12
+
+
+def _ever_changed(outcomes):
+    """The names of the arguments that were written into on any case."""
+    return {name for outcome in outcomes for name in outcome.changed}
 
 
 def _same_text(one, other):
