@@ -1,7 +1,7 @@
 """Measuring: time as ratios, peak memory, and what a recorded result must say about its origin."""
 
 from .memory import PeakMemory, peak_memory
-from .origin import provenance, write_record
+from .origin import origin_of, provenance, write_record
 from .script import run_and_record
 from .timing import Comparison, Cost, compare
 
@@ -10,6 +10,7 @@ __all__ = [
     "Cost",
     "PeakMemory",
     "compare",
+    "origin_of",
     "peak_memory",
     "provenance",
     "run_and_record",

@@ -1,12 +1,15 @@
 """`python -m attnkit.bench`: compare the library with its peers, one thread, and write what was found."""
 
 import argparse
+import multiprocessing
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import textwrap
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 from .origin import write_record
@@ -39,7 +42,7 @@ def main(arguments=None):
         print("\n".join(f"{row.name:<{width}}  {row.title}" for row in chosen))
         return 0
     _prepare(options.out)
-    results = _measured(chosen, options.quick)
+    results = _measured(chosen, options)
     found = {"quick": options.quick, "peers": versions(), "rows": results}
     write_record(options.out, found)
     _print(results, options)
@@ -105,14 +108,28 @@ def _is_asked_for(name, beginnings):
     return not beginnings or any(name.startswith(beginning) for beginning in beginnings)
 
 
-def _measured(chosen, quick):
-    from ..progress import progress
-    from .rows import measure
+def _measured(chosen, options):
+    """Return what was measured of each row.
 
+    Each row has a process of its own, which its candidates share: what earlier rows left behind in
+    the allocator changes by up to a third what large temporary arrays cost.
+    """
+    from ..progress import progress
+    from .suite import measure_alone
+
+    workers = ProcessPoolExecutor(
+        1,
+        multiprocessing.get_context("spawn"),
+        max_tasks_per_child=None if options.quick else 1,
+    )
     results = []
-    with progress(len(chosen), "comparing") as advance:
+    with progress(len(chosen), "comparing") as advance, workers:
         for row in chosen:
-            results.append(measure(row, quick=quick, rounds=3 if quick else None))
+            task = workers.submit(measure_alone, row.name, options.peers, quick=options.quick)
+            try:
+                results.append(task.result())
+            except BrokenProcessPool:
+                sys.exit(f"the process that measured {row.name} was ended; was memory short?")
             advance(row.name)
     return results
 

@@ -1,12 +1,13 @@
 """The rows of the benchmark: what is compared with what, at which sizes, with which goals."""
 
 import functools
+import os
 
 import numpy as np
 
 from . import baselines
-from .peers import PeerAbsent, peer, peer_file
-from .rows import OURS, Case, Faster, Grows, Leaner, Row, SameMemory, Small
+from .peers import PeerAbsent, peer, peer_file, search_also
+from .rows import OURS, Case, Faster, Grows, Leaner, Row, SameMemory, Small, measure
 
 LOCAL, LINEAR, X_TRANSFORMERS = "local-attention", "linear-attention-transformer", "x-transformers"
 GEOMETRIC, VIT, NN = "torch-geometric", "vit-pytorch", "nn.MultiheadAttention"
@@ -40,6 +41,31 @@ def rows():
         *_graph_rows(),
         *_vision_rows(),
     )
+
+
+def measure_alone(name, peers, *, quick):
+    """Measure one row; called in a process that nothing else has used.
+
+    Parameters
+    ----------
+    name : str
+        The row.
+    peers : path
+        Where packages to compare with are looked for last.
+    quick : bool
+        Small inputs and three rounds.
+
+    Returns
+    -------
+    dict
+        As `attnkit.bench.rows.measure` does, and ``process``, the number of this process.
+    """
+    import torch
+
+    torch.set_num_threads(1)
+    search_also(peers)
+    (row,) = [row for row in rows() if row.name == name]
+    return measure(row, quick=quick, rounds=3 if quick else None) | {"process": os.getpid()}
 
 
 # Local windows

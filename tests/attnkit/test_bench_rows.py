@@ -407,6 +407,16 @@ def test_rows_can_be_listed():
 
 
 @pytest.mark.slow
+def test_rows_have_processes_of_their_own(tmp_path):
+    out = tmp_path / "bench.json"
+    done = run("--rows", "dense.128x8", "causal.512", "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    first, second = json.loads(out.read_text(encoding="utf-8"))["results"]["rows"]
+    assert first["process"] != second["process"]
+    assert first["rounds"] == second["rounds"] == 30
+
+
+@pytest.mark.slow
 def test_every_row_runs(tmp_path):
     out = tmp_path / "bench.json"
     done = run("--quick", "--out", str(out))
