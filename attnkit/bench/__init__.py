@@ -1,8 +1,8 @@
 """Measuring: time as ratios, peak memory, and what a recorded result must say about its origin."""
 
 from .memory import PeakMemory, peak_memory
-from .origin import origin_of, provenance, write_record
-from .script import run_and_record
+from .origin import provenance, write_record
+from .script import origin_of, run_and_record
 from .timing import Comparison, Cost, compare
 
 __all__ = [

@@ -1,9 +1,9 @@
-"""The command line of a script that records a run: tiny or whole, written where, on one thread."""
+"""The command line of a script that records a run on one thread, and a record's origin in words."""
 
 import argparse
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from .origin import write_record
@@ -72,3 +72,36 @@ def run_and_record(
     results = measure(options.tiny)
     cpu_seconds = round(time.process_time(), 1)
     write_record(options.output, {"device": "CPU", **results, "cpu_seconds": cpu_seconds})
+
+
+def origin_of(record: Mapping[str, dict]) -> str:
+    """Say where a record of `run_and_record` comes from, in the words that follow "recorded".
+
+    Parameters
+    ----------
+    record : mapping
+        The record, read again.
+
+    Returns
+    -------
+    str
+        Day, versions, processor, processor time.
+
+    Examples
+    --------
+    >>> origin_of({
+    ...     "provenance": {
+    ...         "date": "2026-11-29T17:28:20+00:00",
+    ...         "versions": {"python": "3.11.7", "torch": "2.13.0"},
+    ...         "processor": "M68000",
+    ...     },
+    ...     "results": {"cpu_seconds": 540.0},
+    ... })
+    'on 2026-11-29, Python 3.11.7, torch 2.13.0, one thread of M68000, 9 minutes of processor time'
+    """
+    origin = record["provenance"]
+    return (
+        f"on {origin['date'][:10]}, Python {origin['versions']['python']}, "
+        f"torch {origin['versions']['torch']}, one thread of {origin['processor']}, "
+        f"{record['results']['cpu_seconds'] / 60:.0f} minutes of processor time"
+    )

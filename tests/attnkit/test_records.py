@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from attnkit.bench import origin_of
 from tests.attnkit.records import NAMES, read, record, script
 
 each_script = pytest.mark.parametrize("name", NAMES)
@@ -57,6 +58,12 @@ def test_the_record_says_where_it_comes_from(name):
     assert origin["threads"]["torch"] == 1
     assert recorded["results"]["device"] == "CPU"
     assert recorded["results"]["cpu_seconds"] > 60
+    words = origin_of(recorded)
+    assert words.startswith(f"on {origin['date'][:4]}-")
+    for part in (*(origin["versions"][name] for name in ("python", "torch")), origin["processor"]):
+        assert part in words
+    minutes = int(words.split(", ")[-1].split()[0])
+    assert minutes * 60 == pytest.approx(recorded["results"]["cpu_seconds"], abs=30)
 
 
 @each_script
