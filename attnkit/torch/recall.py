@@ -1,0 +1,226 @@
+"""Associative recall by three ways of mixing tokens: attention, fixed places, all side by side (chapter 6)."""
+
+import numpy as np
+import torch
+from torch import nn
+
+from attnkit.tasks.recall import N_KEYS, N_VALUES, draw_recall
+
+from ..errors import check_size
+from ._examples import share_right, tensors
+from .training import fit_on_draws
+
+__all__ = ["PositionMix", "RecallReader", "SideBySideMix", "score_recall", "train_recall"]
+
+
+class PositionMix(nn.Module):
+    r"""A fully connected layer over positions: each output is a fixed mixture of all tokens.
+
+    Parameters
+    ----------
+    length : int
+        Tokens that it mixes, no more and no fewer.
+    d_model : int
+        Their width.
+
+    Notes
+    -----
+    :math:`y_i = \sum_j w_{ij} V x_j + b_i`, where `w` and `V` are parameters: what mixes is the same
+    for every input.
+
+    Examples
+    --------
+    >>> PositionMix(9, 32)(torch.zeros(2, 9, 32)).shape
+    torch.Size([2, 9, 32])
+    """
+
+    def __init__(self, length, d_model):
+        super().__init__()
+        self.length = check_size("length", length, 1)
+        self.value = nn.Linear(d_model, d_model, bias=False)
+        self.mix = nn.Linear(length, length)
+
+    def forward(self, x):
+        """Mix tokens, ``(N, length, d_model)`` to the same shape.
+
+        Raises
+        ------
+        ValueError
+            When there are more or fewer tokens.
+        """
+        _check_length(x, self.length)
+        return self.mix(self.value(x).mT).mT  # along the positions
+
+
+class SideBySideMix(nn.Module):
+    """A network over all tokens side by side, as one long vector, with a hidden layer.
+
+    Parameters
+    ----------
+    length : int
+        Tokens that it mixes, no more and no fewer.
+    d_model : int
+        Their width.
+    d_hidden : int
+        Hidden units.
+
+    Examples
+    --------
+    >>> SideBySideMix(9, 32)(torch.zeros(2, 9, 32)).shape
+    torch.Size([2, 9, 32])
+    """
+
+    def __init__(self, length, d_model, d_hidden=256):
+        super().__init__()
+        self.length = check_size("length", length, 1)
+        self.hidden = nn.Linear(length * d_model, d_hidden)
+        self.output = nn.Linear(d_hidden, length * d_model)
+
+    def forward(self, x):
+        """Mix tokens, ``(N, length, d_model)`` to the same shape.
+
+        Raises
+        ------
+        ValueError
+            When there are more or fewer tokens.
+        """
+        _check_length(x, self.length)
+        hidden = torch.relu(self.hidden(x.flatten(1)))  # (N, d_hidden)
+        return self.output(hidden).unflatten(1, x.shape[1:])
+
+
+class RecallReader(nn.Module):
+    """Reads a list and a question, mixes the tokens once in a given way, and answers at the last.
+
+    Parameters
+    ----------
+    mix : torch.nn.Module
+        ``mix(x)`` takes ``(N, T + 1, d_model)`` to the same shape: `SelfAttention`, `PositionMix`,
+        `SideBySideMix` or another.
+    d_model : int
+        The width of the tokens.
+
+    Examples
+    --------
+    >>> reader = RecallReader(PositionMix(9, 32))
+    >>> keys = values = torch.zeros(2, 8, dtype=torch.long)
+    >>> reader(keys, values, torch.tensor([3, 4])).shape
+    torch.Size([2, 10])
+    """
+
+    def __init__(self, mix, d_model=32):
+        super().__init__()
+        self.key = nn.Embedding(N_KEYS, d_model)
+        self.value = nn.Embedding(N_VALUES + 1, d_model)  # one more: without a value
+        self.mix = mix
+        self.answer = nn.Sequential(nn.Linear(d_model, 64), nn.ReLU(), nn.Linear(64, N_VALUES))
+
+    def forward(self, keys, values, asked):
+        """Score the values that may stand with the key that is asked for.
+
+        Parameters
+        ----------
+        keys, values : torch.Tensor of int, shape (N, T)
+            Lists.
+        asked : torch.Tensor of int, shape (N,)
+            A key of each.
+
+        Returns
+        -------
+        torch.Tensor, shape (N, 10)
+        """
+        no_value = torch.full_like(asked, N_VALUES)
+        keys = torch.cat([keys, asked[:, None]], dim=1)  # (N, T + 1)
+        values = torch.cat([values, no_value[:, None]], dim=1)
+        x = self.key(keys) + self.value(values)  # (N, T + 1, d_model)
+        last = (x + self.mix(x))[:, -1]  # (N, d_model)
+        return self.answer(last)  # (N, 10)
+
+
+def train_recall(
+    model,
+    *,
+    length=8,
+    n_steps=500,
+    batch_size=128,
+    learning_rate=1e-2,
+    seed=0,
+    label="training",
+):
+    """Train a reader; each batch is drawn anew.
+
+    Parameters
+    ----------
+    model : RecallReader
+        Changed in place.
+    length : int
+        Entries of a list.
+    n_steps, batch_size : int
+        How many batches, and lists in each.
+    learning_rate : float or callable
+        See `fit`.
+    seed : int
+        Decides the lists, the same for every model.
+    label : str
+        See `fit`.
+
+    Returns
+    -------
+    History
+
+    Examples
+    --------
+    >>> len(train_recall(RecallReader(PositionMix(5, 32)), length=4, n_steps=2).loss)
+    2
+    """
+
+    def draw(generator):
+        inputs, answer = _draw(batch_size, length, generator)
+        return inputs, answer, torch.ones_like(answer, dtype=torch.bool)
+
+    return fit_on_draws(
+        model, draw, n_steps=n_steps, learning_rate=learning_rate, seed=seed, label=label
+    )
+
+
+@torch.no_grad()
+def score_recall(model, *, length=8, n_lists=2000, seed=1_000_000):
+    """Return the share of right answers about fresh lists.
+
+    Parameters
+    ----------
+    model : RecallReader
+        Asked as it is.
+    length, n_lists : int
+        Entries of a list, and how many lists.
+    seed : int
+        Decides the lists, the same for every model.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; guessing would give 1/10.
+
+    Examples
+    --------
+    >>> 0 <= score_recall(RecallReader(PositionMix(9, 32))) <= 1
+    True
+    """
+    inputs, answer = _draw(n_lists, length, np.random.default_rng(seed))
+    return share_right(model(*inputs), answer)
+
+
+def _draw(n_lists, length, generator):
+    """Return the inputs of a model and the right answers."""
+    batch = draw_recall(n_lists, length, generator=generator)
+    *inputs, answer = tensors(batch.keys, batch.values, batch.asked, batch.answer)
+    return inputs, answer
+
+
+def _check_length(x, length):
+    """Refuse another number of tokens than the matrices were made for."""
+    if x.shape[-2] != length:
+        raise ValueError(
+            f"x has {x.shape[-2]} tokens but this layer mixes {length}: its matrix has a number for "
+            "each place, and none for others"
+        )
