@@ -86,9 +86,16 @@ def test_an_unknown_mistake_gets_no_name():
     assert "A known mistake" not in describe(report)
 
 
-def test_two_mistakes_at_once_are_not_taken_for_one():
+def test_of_two_mistakes_the_one_that_shows_first_is_named():
     report = examine(
         exercise("03.scaled_dot_scores"), lambda query, key: query @ key.T, PUBLIC_SEED
+    )
+    assert report.mistake.name == "scale forgotten"  # .T fails with leading axes only
+
+
+def test_two_mistakes_in_the_same_cases_are_not_taken_for_one():
+    report = examine(
+        exercise("03.scaled_dot_scores"), lambda query, key: (query @ key.T).T, PUBLIC_SEED
     )
     assert report.mistake is None
 
