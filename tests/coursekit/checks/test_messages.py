@@ -1,12 +1,17 @@
 """What a learner reads: question, case, expected, got, cause; little where there is little to say."""
 
+import dataclasses
+import itertools
+
 import numpy as np
 import pytest
 
 from coursekit.checks import CheckFailure, check, exercise, exercises
 from coursekit.checks.engine import examine
 from coursekit.checks.messages import QUESTIONS, describe
+from coursekit.checks.model import Finding
 from coursekit.checks.seeds import PUBLIC_SEED
+from coursekit.checks.surface import run
 
 PAIRS = [(entry, mistake) for entry in exercises() for mistake in entry.mistakes]
 
@@ -105,6 +110,56 @@ def test_a_failing_answer_that_raises_everywhere_is_named_only_for_the_same_reas
         raise ValueError("something of my own")
 
     assert examine(exercise("03.general_scores"), other_reason, PUBLIC_SEED).mistake is None
+
+
+def without_one_right_value(entry):
+    """The same exercise, judged by whether the numbers are the reference's and not compared."""
+
+    def judge(request, value):
+        right = run(entry.reference, request).value
+        if all(w.dtype == g.dtype and np.allclose(w, g) for w, g in zip(right, value, strict=True)):
+            return None
+        return Finding("value", "other numbers", "the numbers are not right.")
+
+    return dataclasses.replace(entry, judge=judge)
+
+
+def broken_after(entry, n_calls):
+    """Return an answer that is right `n_calls` times, then breaks every law, and changes nothing."""
+    calls = itertools.count()
+
+    def answer(*arguments):
+        result = entry.reference(*arguments)
+        if next(calls) < n_calls:
+            return result
+        several = result if isinstance(result, tuple) else (result,)
+        bent = tuple(np.asarray(array) * 0 for array in several)
+        return bent if isinstance(result, tuple) else bent[0]
+
+    return answer
+
+
+SILENT = [
+    ("01.gru_step", "the state overwritten"),
+    ("02.softmax", "subtracted in place"),
+    ("06.masked_softmax", "scores overwritten"),
+    ("06.allowed_pairs", "padding turned round in place"),
+]
+
+
+@pytest.mark.parametrize("judged", [False, True])
+@pytest.mark.parametrize(("identifier", "name"), SILENT)
+def test_a_mistake_that_only_changes_its_arguments_is_named_only_where_they_are_changed(
+    identifier, name, judged
+):
+    entry = exercise(identifier)
+    entry = without_one_right_value(entry) if judged else entry
+    (mistake,) = [mistake for mistake in entry.mistakes if mistake.name == name]
+    assert examine(entry, mistake.function, PUBLIC_SEED).mistake.name == name
+    n_cases = examine(entry, entry.reference, PUBLIC_SEED).n_cases
+    report = examine(entry, broken_after(entry, n_cases), PUBLIC_SEED)
+    assert not report.passed
+    assert report.mistake is None
 
 
 def test_the_line_of_an_error_is_shown():
