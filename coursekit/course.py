@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+from coursekit.unknown import there_is_no
+
 __all__ = ["MANIFEST", "CourseError", "assignment_named", "assignments", "course_root", "shown"]
 
 MANIFEST = "released.json"
@@ -53,15 +55,17 @@ def assignment_named(root: Path, name: str) -> str:
     Raises
     ------
     CourseError
-        If there is no such assignment; the sentence lists those there are.
+        If there is no such assignment; the sentence names the nearest and all there are.
     """
     known = assignments(root)
     number = name.zfill(2) if name.isdecimal() else None
     for assignment in known:
         if name == assignment or number == assignment.partition("_")[0]:
             return assignment
-    listed = ", ".join(known) if known else "none; `make exercises` builds them"
-    raise CourseError(f"There is no assignment {name!r}; there are: {listed}.")
+    if not known:
+        raise CourseError(f"There is no assignment {name!r}, and no other: run `make exercises`.")
+    sentence = there_is_no("assignment", name, known, "`ls exercises`")
+    raise CourseError(f"{sentence[0].upper()}{sentence[1:]}.")
 
 
 def shown(path: Path) -> str:

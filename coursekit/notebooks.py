@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from coursekit.course import CourseError, shown
+from coursekit.unknown import nearest
 
 __all__ = [
     "Answer",
@@ -93,8 +94,11 @@ def _text(path: Path, name: str) -> str:
             instead = f"name the file in it: {shown(inside[0])}" if inside else "name a notebook"
             raise CourseError(f"{name} is a folder: {instead}.")
         if not path.exists():
+            others = {*path.parent.glob("*.ipynb"), *Path("work").glob("*/*.ipynb")}
+            near = nearest(name, sorted(map(shown, others)))
             raise CourseError(
-                f"There is no file {name}: check the path, or get the notebooks with `coursekit learn`."
+                f"There is no file {name}{'; near: ' * bool(near)}{', '.join(near)}: check the path, "
+                "or get the notebooks with `coursekit learn`."
             )
         if not path.is_file():
             raise CourseError(f"{name} is not an ordinary file: name a notebook.")

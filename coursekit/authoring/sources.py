@@ -18,6 +18,7 @@ from nbformat import NotebookNode
 
 from coursekit.course import CourseError
 from coursekit.notebooks import grade_id
+from coursekit.unknown import there_is_no
 
 __all__ = [
     "SourceError",
@@ -209,8 +210,8 @@ def _problems(file: str, assignment: str, cells: list, lookup: Callable) -> Iter
     def known(identifier: str, place: str) -> Iterator[str]:
         try:
             exercise = lookup(identifier)
-        except LookupError:
-            yield f"{place}: there is no exercise {identifier!r} in coursekit.checks."
+        except LookupError as error:
+            yield f"{place}: {error.args[0]}."
             return
         if exercise.assignment != assignment:
             yield f"{place}: exercise {identifier!r} belongs to {exercise.assignment}, not here."
@@ -305,7 +306,7 @@ def _wrong_answer_cell(place: str, cell, names: dict[str, int], cells: list) -> 
         yield f"{place}: the answer cell has no solution between {SOLUTION[0]!r} and {SOLUTION[1]!r}."
     for helper in cell.metadata["coursekit"].get("helpers", ()):
         if helper not in names:
-            yield f"{place}: the helper cell {helper!r} does not stand above."
+            yield f"{place}: {there_is_no('helper cell', helper, [*names], 'the source')} (above it)."
             continue
         about = cells[names[helper] - 1].metadata["nbgrader"]
         if about.get("solution") or about.get("grade") or not about.get("locked"):

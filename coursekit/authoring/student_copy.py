@@ -27,6 +27,7 @@ COPIED = (
     "coursekit/course.py",
     "coursekit/learn.py",
     "coursekit/notebooks.py",
+    "coursekit/unknown.py",
     "constraints.txt",
     "LICENSE",
     "LICENSE-TEXT",

@@ -1,8 +1,9 @@
 """All exercises of the course, found by identifier; an assignment is imported when first asked for."""
 
-import difflib
 import functools
 import importlib
+
+from coursekit.unknown import there_is_no
 
 __all__ = ["ASSIGNMENTS", "exercise", "exercises"]
 
@@ -19,6 +20,8 @@ ASSIGNMENTS = {
     "10": "a10_decoding",
 }
 """Chapter number to the folder that holds the exercises of its assignment."""
+
+LISTING = "`[entry.identifier for entry in coursekit.checks.exercises()]`"
 
 
 @functools.cache
@@ -43,13 +46,10 @@ def exercise(identifier):
     Raises
     ------
     LookupError
-        If there is none; the text names the nearest.
+        If there is none; the text names the nearest, and how to list all.
     """
     number = str(identifier).partition(".")[0]
     if number in ASSIGNMENTS and identifier in _assignment(number):
         return _assignment(number)[identifier]
-    near = difflib.get_close_matches(str(identifier), [e.identifier for e in exercises()], n=3)
-    known = ", ".join(near) if near else ", ".join(e.identifier for e in exercises())
-    raise LookupError(
-        f"there is no exercise {identifier!r}; {'near' if near else 'known'}: {known}"
-    )
+    known = [entry.identifier for entry in exercises()]
+    raise LookupError(there_is_no("exercise", str(identifier), known, LISTING))

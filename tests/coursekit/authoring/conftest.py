@@ -64,7 +64,7 @@ DOUBLE = SimpleNamespace(
 def lookup(identifier):
     """Stand in for the registry."""
     if identifier != "90.double":
-        raise LookupError(identifier)
+        raise LookupError(f"there is no exercise {identifier!r}; near: 90.double")
     return DOUBLE
 
 

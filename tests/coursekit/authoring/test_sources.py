@@ -76,7 +76,7 @@ def test_regions_and_solved():
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
-        ("{{exercise 90.double}}", "{{exercise 90.treble}}", "cell 4: there is no exercise '90.treble'"),
+        ("{{exercise 90.double}}", "{{exercise 90.treble}}", "cell 4: there is no exercise '90.treble'; near: 90.double"),
         ("{{exercise 90.double}}", "", "'90.double' has 0 lines {{exercise 90.double}}, it needs one"),
         ("## Twice as much", "## 1. Double it", "cell 4: the heading is 'Double it', the registry calls '90.double' 'Twice as much'"),
         ("## Twice as much", "Twice as much", "cell 4: there is no heading, the registry calls"),
@@ -95,7 +95,7 @@ def test_regions_and_solved():
             "(double): the answer cell has no solution between",
         ),
         ("def double(x)", "def twice(x)", "(double): the solution does not define 'double'"),
-        ('"helpers": ["imports"]', '"helpers": ["tools"]', "helper cell 'tools' does not stand above"),
+        ('"helpers": ["imports"]', '"helpers": ["tools"]', "there is no helper cell 'tools'; all: imports, double (above it)"),
         ('"locked": true, "schema_version": 3, "solution": false, "task": false}\nimport',
          '"locked": false, "schema_version": 3, "solution": false, "task": false}\nimport',
          "the helper cell 'imports' is not a locked cell"),

@@ -1,5 +1,6 @@
 """`check`, `mark` and `hint` as a notebook uses them, and where their seeds come from."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -66,10 +67,26 @@ def test_the_first_part_is_required_for_the_others():
 
 
 def test_an_unknown_identifier_names_the_nearest():
-    with pytest.raises(LookupError, match=r"near: .*03\.scaled_dot_scores"):
-        check("03.scaled_dot_score", len)
-    with pytest.raises(LookupError, match="known: 01"):
-        exercise("nothing like it")
+    for asked, near in (
+        ("03.scaled_dot_score", "03.scaled_dot_scores"),
+        ("scaled-dot", "03.scaled_dot_scores"),
+        ("04.softmax", "02.softmax"),
+    ):
+        with pytest.raises(LookupError, match=rf"near: .*{re.escape(near)}"):
+            check(asked, len)
+
+
+def test_an_unknown_identifier_is_answered_in_one_line_that_says_how_to_see_all():
+    known = [entry.identifier for entry in exercises()]
+    for asked in ("03.scaled_dot_score", "nothing like it", "", 3, None):
+        with pytest.raises(LookupError) as failure:
+            exercise(asked)
+        text = str(failure.value)
+        assert len(text) < 240
+        command, count = re.search(r"; `(.+)` lists all (\d+)$", text).groups()
+        listed = eval(command, {"coursekit": sys.modules["coursekit"]})
+        assert listed == known
+        assert int(count) == len(known)
 
 
 def test_hints_come_in_three_levels(capsys):
@@ -196,6 +213,7 @@ exercises()
 heavy = {"torch", "matplotlib", "nbgrader", "jupytext", "IPython", "typer"}
 own = {name for name in sys.modules if name.startswith("coursekit.")}
 assert not heavy & set(sys.modules), heavy & set(sys.modules)
+own.discard("coursekit.unknown")
 assert all(name.startswith("coursekit.checks") for name in own), own
 """
     done = subprocess.run(

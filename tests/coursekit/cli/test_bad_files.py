@@ -82,7 +82,15 @@ def test_an_unfinished_merge(course, run, released):
 
 def test_a_missing_file(course, run):
     status, said = run("check", "nothing.ipynb")
-    assert (status, "There is no file nothing.ipynb" in said) == (2, True)
+    assert (status, "There is no file nothing.ipynb: check the path" in said) == (2, True)
+
+
+def test_a_missing_file_with_a_name_like_one_in_work(course, run, released):
+    (course / "work" / "03_scores").mkdir(parents=True)
+    (course / "work" / "03_scores" / "03_scores.ipynb").write_text("{}", encoding="utf-8")
+    status, said = run("check", "work/3_scores/03_scores.ipynb")
+    assert status == 2
+    assert "3_scores/03_scores.ipynb; near: work/03_scores/03_scores.ipynb: check" in said
 
 
 def test_a_folder_names_the_notebook_in_it(course, run, released):
@@ -159,7 +167,7 @@ def test_an_unknown_assignment(course, run, released):
     (course / "mine.ipynb").write_text(json.dumps(released), encoding="utf-8")
     status, said = run("check", "mine.ipynb")
     assert status == 2
-    assert "There is no assignment '77_magic'; there are: " in said
+    assert "There is no assignment '77_magic'; all: " in said
     assert "03_scores" in said
 
 

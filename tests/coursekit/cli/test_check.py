@@ -131,7 +131,12 @@ def test_fresh_writes_beside_and_never_over(run, own, course, released):
 def test_fresh_lists_the_assignments_there_are(run, course):
     status, said = run("fresh", "99")
     assert status == 2
-    assert "There is no assignment '99'; there are: " in said
+    assert "There is no assignment '99'; all: 01_bottleneck, " in said
+
+
+def test_a_name_like_an_assignment_is_answered_with_that(run, course):
+    for name in ("3_score", "Scores", "03-scores"):
+        assert "near: 03_scores" in run("fresh", name)[1]
 
 
 def test_outside_of_a_course_the_installed_one_is_used(run, tmp_path, monkeypatch):
