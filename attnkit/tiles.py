@@ -29,6 +29,11 @@ class Windows(NamedTuple):
         """Return the windows from `first` up to, not including, `last`."""
         return self._replace(start=self.start + first * self.hop, count=last - first)
 
+    def places(self, window):
+        """Return the places of a window, as a slice."""
+        start = self.start + window * self.hop
+        return slice(start, start + (self.size - 1) * self.step + 1, self.step)
+
 
 class Tiles(NamedTuple):
     """A group of tiles: window b of the queries meets window b of the keys.

@@ -4,14 +4,14 @@ One call of the fused kernel serves a group of equal tiles (`attnkit.tiles`): wi
 the keys, which lie in the batch axis without being copied, under one small mask. Where several
 tiles meet a query, their softmaxes are joined by the logarithms of their sums. The backward pass
 computes each tile's weights again, so that no more is kept than the inputs, the output and those
-logarithms.
+logarithms. A backward pass that is to be differentiated itself is written out over all pairs instead.
 """
 
 import torch
-from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from ..errors import broadcast_shape
+from .weights import masked_softmax
 
 MASK_SIZE = 2**22  # entries of the masks that a key mask makes for some windows at a time
 
@@ -55,8 +55,8 @@ def attend_in_tiles(query, key, value, groups, *, joined, mask=None, key_mask=No
         _last_axis_dense(tensor.expand(*lead, *tensor.shape[-2:]).reshape(heads, -1, width))
         for tensor in (query, key, value)
     )
-    masks = _Masks(groups, lead, m, n, mask, key_mask)
-    output = _Tiled.apply(query, key, value, masks, joined, max(d_k, 1) ** -0.5)
+    scale = max(d_k, 1) ** -0.5
+    output, *_ = _Tiled.apply(query, key, value, mask, key_mask, groups, lead, joined, scale)
     return output[..., :d_v].reshape(*lead, m, d_v)
 
 
@@ -70,7 +70,8 @@ class _Masks:
     """The groups of tiles, each with the mask of its entries, made when it is asked for."""
 
     def __init__(self, groups, lead, m, n, mask, key_mask):
-        self.groups, self.lead, self.mask, self.key_mask = groups, lead, mask, key_mask
+        self.groups, self.lead, self.m, self.n = groups, lead, m, n
+        self.mask, self.key_mask = mask, key_mask
         if mask is not None:
             self.mask = mask.expand(*mask.shape[:-2], m, n) if mask.dim() > 1 else mask.expand(m, n)
         if key_mask is not None:
@@ -98,6 +99,20 @@ class _Masks:
             else:
                 yield group, visible
 
+    def of_all_pairs(self, device):
+        """Return the mask of all queries and keys, ``(heads or 1, m, n)``."""
+        visible = torch.zeros(1, self.m, self.n, dtype=torch.bool, device=device)
+        for group in self.groups:
+            rows = torch.arange(group.queries.size, device=device)[:, None]
+            shown = group.visible(rows, torch.arange(group.keys.size, device=device))  # (r, c)
+            for window in range(group.queries.count):
+                visible[:, group.queries.places(window), group.keys.places(window)] |= shown
+        if self.mask is not None:
+            visible = visible & self._heads(self.mask, 2)
+        if self.key_mask is not None:
+            visible = visible & self.key_mask[:, None]
+        return visible
+
     def _heads(self, mask, own_axes):
         """Return a mask with its leading axes as one, of size 1 where all heads share it."""
         own = mask.shape[mask.dim() - own_axes :]
@@ -110,7 +125,8 @@ class _Tiled(torch.autograd.Function):
     """Attention over tiles, forward and backward, on tensors (heads, length, width)."""
 
     @staticmethod
-    def forward(ctx, query, key, value, masks, joined, scale):
+    def forward(query, key, value, mask, key_mask, groups, lead, joined, scale):
+        masks = _Masks(groups, lead, query.shape[1], key.shape[1], mask, key_mask)
         output = query.new_zeros(query.shape)
         logs = query.new_full(query.shape[:2], -torch.inf) if joined else None  # (heads, m)
         parts = []
@@ -133,18 +149,29 @@ class _Tiled(torch.autograd.Function):
                 log = log.masked_fill(empty[..., 0], -torch.inf)
             _join(view(output, group.queries), view(logs[..., None], group.queries), of_tile, log)
             parts.append(log)
-        ctx.save_for_backward(query, key, value, output, *([logs, *parts] if joined else []))
-        ctx.masks, ctx.joined, ctx.scale = masks, joined, scale
-        return output
+        return output, *([logs, *parts] if joined else [])
 
     @staticmethod
-    @once_differentiable
-    def backward(ctx, of_output):
-        query, key, value, output, *logs = ctx.saved_tensors
+    def setup_context(ctx, inputs, outputs):
+        *tensors, ctx.groups, ctx.lead, ctx.joined, ctx.scale = inputs
+        ctx.save_for_backward(*tensors, *outputs)
+        ctx.mark_non_differentiable(*outputs[1:])
+        ctx.set_materialize_grads(False)
+
+    @staticmethod
+    def backward(ctx, of_output, *_):
+        if of_output is None:  # nothing depends on the output
+            return (None,) * 9
+        query, key, value, mask, key_mask, output, *logs = ctx.saved_tensors
+        masks = _Masks(ctx.groups, ctx.lead, query.shape[1], key.shape[1], mask, key_mask)
+        if torch.is_grad_enabled():  # somebody wants the derivative of what follows
+            visible = masks.of_all_pairs(query.device)
+            gradients = _gradients(query, key, value, of_output, visible, ctx.scale)
+            return *gradients, *[None] * 6
         of_output = _last_axis_dense(of_output)
         of_query, of_key, of_value = map(torch.zeros_like, (query, key, value))
         mean = (of_output * output).sum(-1, keepdim=True)  # (heads, m, 1), for softmax's derivative
-        for place, (group, visible) in enumerate(ctx.masks.of(query.device)):
+        for place, (group, visible) in enumerate(masks.of(query.device)):
             bias, empty = _bias(visible, query.dtype)
             share = None
             if ctx.joined:  # the tile's part of all the weight of a query
@@ -161,7 +188,16 @@ class _Tiled(torch.autograd.Function):
                     _pick(share, window),
                     ctx.scale,
                 )
-        return of_query, of_key, of_value, None, None, None
+        return of_query, of_key, of_value, *[None] * 6
+
+
+def _gradients(query, key, value, of_output, visible, scale):
+    """Return the gradients of query, key and value, in operations that have derivatives of their own."""
+    weights = masked_softmax(query @ key.mT * scale, visible)  # (heads, m, n)
+    of_weights = of_output @ value.mT  # (heads, m, n)
+    mean = (of_weights * weights).sum(-1, keepdim=True)  # (heads, m, 1)
+    of_scores = weights * (of_weights - mean) * scale  # (heads, m, n)
+    return of_scores @ key, of_scores.mT @ query, weights.mT @ of_output
 
 
 def _backward_of_tile(q, of_out, mean, of_q, k, v, of_k, of_v, bias, share, scale):

@@ -66,6 +66,11 @@ def attend(scores, value, mask=None, *, return_weights=False):
     TypeError
         When mask is not boolean, or an argument is complex or holds no numbers.
 
+    Notes
+    -----
+    `torch.func.vmap` raises torch's error, since the numbers decide how a NaN is silenced; leading
+    axes do the same.
+
     References
     ----------
     Bahdanau, Cho and Bengio (2015), "Neural Machine Translation by Jointly Learning to

@@ -49,6 +49,11 @@ def chunked_attention(query, key, value, mask=None, *, causal=False, chunk=1024)
         When mask is not boolean, chunk is no whole number, or an argument is complex or holds no
         numbers.
 
+    Notes
+    -----
+    The derivative of a derivative needs all pairs of queries and keys: memory for m × n numbers a
+    head. Of `torch.func`, `grad` works; forward derivatives and `vmap` raise torch's errors.
+
     References
     ----------
     Milakov and Gimelshein (2018), "Online normalizer calculation for softmax", section 3;

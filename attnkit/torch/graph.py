@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from torch import nn
-from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 from .. import errors
@@ -168,6 +167,11 @@ def graph_attention(
     TypeError
         When edge_index holds no whole numbers, edge_mask is not boolean, parameters is no mapping,
         or an argument is complex.
+
+    Notes
+    -----
+    Derivatives have derivatives, too. Of `torch.func`, `grad` works; forward derivatives and `vmap`
+    raise torch's errors.
 
     References
     ----------
@@ -584,16 +588,19 @@ class _SumOverEdges(torch.autograd.Function):
     """Sum, in each target and head, ``weight * row of the source``; edges are sorted by target.
 
     Tensors: weights (heads, edges), rows (n_sources, heads, width); result (n_targets, heads,
-    width). The gradient of the rows is the same sum with sources and targets exchanged.
+    width). The gradient of the rows is the same sum with sources and targets exchanged, so that
+    gradients have gradients, too.
     """
 
     @staticmethod
-    def forward(ctx, weights, rows, source, target, n_targets):
-        ctx.save_for_backward(weights, rows, source, target)
+    def forward(weights, rows, source, target, n_targets):
         return _sum_in_bags(weights, rows, source, target, n_targets)
 
     @staticmethod
-    @once_differentiable
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs[:4])
+
+    @staticmethod
     def backward(ctx, of_sums):
         weights, rows, source, target = ctx.saved_tensors
         of_weights = of_rows = None
@@ -601,7 +608,7 @@ class _SumOverEdges(torch.autograd.Function):
             of_weights = _products_on_edges(of_sums, rows, source, target)
         if ctx.needs_input_grad[1]:
             order = _order(source, len(rows))
-            of_rows = _sum_in_bags(
+            of_rows = _SumOverEdges.apply(
                 weights.index_select(1, order), of_sums, target[order], source[order], len(rows)
             )
         return of_weights, of_rows, None, None, None
@@ -638,6 +645,8 @@ def _products_on_edges(of_sums, rows, source, target):
 
     Why it is fast: the gathered rows of a block of edges stay in cache.
     """
+    if torch.is_grad_enabled():  # somebody wants the derivative of this
+        return (of_sums.index_select(0, target) * rows.index_select(0, source)).sum(-1).T
     n_edges, of_node = len(source), max(1, rows.shape[1:].numel())
     block = max(1, _IN_CACHE // of_node if rows.is_cpu else n_edges)
     products = rows.new_empty(n_edges, rows.shape[1])
@@ -712,9 +721,12 @@ def _order(numbers, n):
     if n > 2**15:
         return numbers.argsort(stable=True)
     narrow = numbers.to(torch.int16)
-    if narrow.is_cpu:
+    if not narrow.is_cpu:
+        return narrow.argsort(stable=True)
+    try:
         return torch.from_numpy(np.argsort(narrow.numpy(), kind="stable"))
-    return narrow.argsort(stable=True)
+    except RuntimeError:  # inside a transformation of torch.func nothing can be handed to NumPy
+        return narrow.argsort(stable=True)
 
 
 def _are_moderate(scores):

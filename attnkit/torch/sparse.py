@@ -50,6 +50,11 @@ def local_attention(query, key, value, window, *, causal=False, key_mask=None):
         When key_mask is not boolean, window is no whole number, or an argument is complex or holds
         no numbers.
 
+    Notes
+    -----
+    The derivative of a derivative needs all pairs of queries and keys: memory for m × n numbers a
+    head. Of `torch.func`, `grad` works; forward derivatives and `vmap` raise torch's errors.
+
     References
     ----------
     Beltagy, Peters and Cohan (2020), "Longformer: The Long-Document Transformer", section 3.1.
@@ -105,6 +110,11 @@ def strided_attention(query, key, value, stride, *, causal=False, key_mask=None)
     TypeError
         When key_mask is not boolean, stride is no whole number, or an argument is complex or holds
         no numbers.
+
+    Notes
+    -----
+    The derivative of a derivative needs all pairs of queries and keys: memory for m × n numbers a
+    head. Of `torch.func`, `grad` works; forward derivatives and `vmap` raise torch's errors.
 
     References
     ----------
@@ -164,6 +174,11 @@ def sparse_attention(
     TypeError
         When key_mask is not boolean, a size is no whole number, or an argument is complex or holds
         no numbers.
+
+    Notes
+    -----
+    The derivative of a derivative needs all pairs of queries and keys: memory for m × n numbers a
+    head. Of `torch.func`, `grad` works; forward derivatives and `vmap` raise torch's errors.
 
     References
     ----------

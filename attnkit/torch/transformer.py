@@ -581,7 +581,8 @@ class EncoderLayer(_Layer):
         -------
         output : torch.Tensor, shape (..., n, d_model)
         weights : torch.Tensor, shape (..., n_heads, n, n)
-            Only with ``return_weights=True``.
+            Only with ``return_weights=True``; without it the fused kernel does the work, whose
+            derivative has no derivative (torch raises an error).
 
         Raises
         ------
@@ -742,7 +743,7 @@ class DecoderLayer(_Layer):
         weights : torch.Tensor, shape (..., n_heads, m, m)
             Over the target. Only with ``return_weights=True``.
         memory_weights : torch.Tensor, shape (..., n_heads, m, n)
-            Over the source. Only with ``return_weights=True``.
+            Over the source. Only with ``return_weights=True``, as in `EncoderLayer.forward`.
 
         Raises
         ------
@@ -950,7 +951,8 @@ class Transformer(nn.Module):
         -------
         logits : torch.Tensor, shape (B, T, n_target)
         weights : torch.Tensor, shape (B, n_layers, n_heads, T, S), or None
-            None without ``return_weights=True``: then the fused kernel does the work.
+            None without ``return_weights=True``: then the fused kernel does the work, whose
+            derivative has no derivative (torch raises an error).
 
         Raises
         ------

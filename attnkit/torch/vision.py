@@ -647,7 +647,8 @@ class NonLocalBlock(nn.Module):
         -------
         output : torch.Tensor, shape (..., C, H, W)
         weights : torch.Tensor, shape (..., H * W, H * W)
-            Only with ``return_weights=True``; without it the fused kernel does the work.
+            Only with ``return_weights=True``; without it the fused kernel does the work, whose
+            derivative has no derivative (torch raises an error).
 
         Raises
         ------
@@ -818,7 +819,7 @@ class VisionTransformer(nn.Module):
             Without a head the row that answers, ``(..., d_model or d_pool)``.
         weights : tuple of torch.Tensor, shape (..., n_heads, n_tokens, n_tokens)
             One for each layer. Only with ``return_weights=True``; without it the fused kernel does
-            the work.
+            the work, whose derivative has no derivative (torch raises an error).
 
         Raises
         ------
