@@ -16,6 +16,7 @@ __all__ = [
     "broadcast_shape",
     "check_axes",
     "check_axis",
+    "check_bias_kind",
     "check_choice",
     "check_even",
     "check_leading",
@@ -35,7 +36,7 @@ NOT_BOOLEAN = (
     "a mask whose True means drop through from_drop_mask, a 0/1 mask through mask == 1"
 )
 BOOLEAN_BIAS = (
-    "a boolean belongs into mask= if it says who may attend; a bias is numbers that are added"
+    "a boolean belongs into mask=, which says who may attend; a bias is added to the scores"
 )
 COMPLEX = "scores are compared in size, which complex numbers cannot be; take their real part or their modulus first"
 NO_INFINITY = "only floats have the -inf that masks a score"
@@ -350,6 +351,34 @@ def refuse_type(name, kind, expected, cause):
     TypeError: mask must be boolean but is int64; a 0/1 mask becomes one with mask == 1
     """
     raise TypeError(f"{name} must be {expected} but is {kind}; {cause}")
+
+
+def check_bias_kind(name, kind, beside):
+    """Refuse a boolean bias of scores, which was meant as a mask; elsewhere a boolean is 0 or 1.
+
+    Parameters
+    ----------
+    name : str
+        An argument.
+    kind : object
+        Its dtype.
+    beside : iterable of str
+        The arguments that hold numbers. A bias beside a query is one of scores.
+
+    Raises
+    ------
+    TypeError
+        When it is such a bias and boolean.
+
+    Examples
+    --------
+    >>> check_bias_kind("bias", "bool", ("x", "gain", "bias"))
+    >>> check_bias_kind("bias", "bool", ("query", "key", "value", "bias"))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    TypeError: bias must be real but is bool; a boolean belongs into mask=, which says who may ...
+    """
+    if name == "bias" and "query" in beside and str(kind).endswith("bool"):
+        refuse_type(name, kind, "real", BOOLEAN_BIAS)
 
 
 def keeps_last_axes(shape, target, kept):

@@ -25,7 +25,7 @@ def floating(*names):
     """
 
     def around(arrays, call):
-        arrays = {name: _float_array(name, array) for name, array in arrays.items()}
+        arrays = {name: _float_array(name, array, arrays) for name, array in arrays.items()}
         dtype = np.result_type(*(array.dtype for array in arrays.values()))
         wide = np.result_type(dtype, np.float32)
         with np.errstate(all="ignore"):
@@ -82,13 +82,12 @@ def as_uniform(uniform):
     return uniform
 
 
-def _float_array(name, array):
+def _float_array(name, array, beside=()):
     """Return one argument as a float array: integers and booleans as float64, complex refused."""
     array = np.asarray(array)
     if array.dtype.kind == "c":
         errors.refuse_type(name, array.dtype, "real", errors.COMPLEX)
-    if array.dtype.kind == "b" and name == "bias":
-        errors.refuse_type(name, array.dtype, "real", errors.BOOLEAN_BIAS)
+    errors.check_bias_kind(name, array.dtype, beside)
     if array.dtype.kind not in "fiub":
         errors.refuse_type(name, array.dtype, "real", errors.NO_NUMBERS)
     return array if array.dtype.kind == "f" else array.astype(np.float64)

@@ -28,7 +28,7 @@ def floating_layer(*names):
 
     def around(given, call):
         parameters = _float_mapping("parameters", given.pop("parameters"))
-        arrays = {name: _float_array(name, array) for name, array in given.items()}
+        arrays = {name: _float_array(name, array, given) for name, array in given.items()}
         dtype = np.result_type(*(array.dtype for array in (*arrays.values(), *_leaves(parameters))))
         wide = np.result_type(dtype, np.float32)
         with np.errstate(all="ignore"):

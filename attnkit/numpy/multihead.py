@@ -144,7 +144,7 @@ def multi_head_attention(
         When n_heads or n_kv_heads does not divide what it should, a parameter is missing, unknown
         or of the wrong shape, or shapes do not broadcast.
     TypeError
-        When mask is not boolean, parameters is no mapping, or an argument is complex.
+        When mask is not boolean or bias is, parameters is no mapping, or an argument is complex.
 
     References
     ----------

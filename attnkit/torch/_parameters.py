@@ -30,7 +30,7 @@ def floating_layer(*names):
 
     def around(given, call):
         parameters = _float_mapping("parameters", given.pop("parameters"))
-        tensors = {name: _float_tensor(name, tensor) for name, tensor in given.items()}
+        tensors = {name: _float_tensor(name, tensor, given) for name, tensor in given.items()}
         types = [tensor.dtype for tensor in (*tensors.values(), *_leaves(parameters))]
         dtype = functools.reduce(torch.promote_types, types)
         wide = torch.promote_types(dtype, torch.float32)

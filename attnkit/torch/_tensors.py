@@ -26,7 +26,7 @@ def floating(*names):
     """
 
     def around(tensors, call):
-        tensors = {name: _float_tensor(name, tensor) for name, tensor in tensors.items()}
+        tensors = {name: _float_tensor(name, tensor, tensors) for name, tensor in tensors.items()}
         dtype = functools.reduce(torch.promote_types, (tensor.dtype for tensor in tensors.values()))
         wide = torch.promote_types(dtype, torch.float32)
         result = call({name: tensor.to(wide) for name, tensor in tensors.items()})
@@ -82,13 +82,12 @@ def as_uniform(uniform):
     return uniform
 
 
-def _float_tensor(name, tensor):
+def _float_tensor(name, tensor, beside=()):
     """Return one argument as a float tensor: integers and booleans promoted, complex refused."""
     _check_tensor(name, tensor)
     if tensor.is_complex():
         errors.refuse_type(name, tensor.dtype, "real", errors.COMPLEX)
-    if tensor.dtype == torch.bool and name == "bias":
-        errors.refuse_type(name, tensor.dtype, "real", errors.BOOLEAN_BIAS)
+    errors.check_bias_kind(name, tensor.dtype, beside)
     return tensor if tensor.is_floating_point() else tensor.to(torch.get_default_dtype())
 
 

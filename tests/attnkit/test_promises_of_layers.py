@@ -117,12 +117,68 @@ def test_complex_is_refused(backend, name, floats, more):
 
 
 @every_call
-def test_whole_numbers_are_promoted(backend, name, floats, more):
+def test_whole_numbers_and_booleans_are_promoted(backend, name, floats, more):
     function, keywords = getattr(backend.functions, name), ready(backend, more)
-    for kind in ("uint8", "int64"):
+    for kind in ("uint8", "int64", "bool"):
         whole = {argument: (np.abs(x) > 0.5).astype(kind) for argument, x in floats.items()}
         result = as_numpy(backend, function(**ready(backend, whole), **keywords))
         exact = {argument: x.astype(float) for argument, x in whole.items()}
         expected = getattr(NUMPY.functions, name)(**exact, **more)
         dtype = "float64" if "parameters" in more else backend.default
         assert_close(result, np.asarray(expected), "layers", dtype)
+
+
+BOOLEAN = np.arange(D) % 2 == 0
+NORM = {"attention_norm": {"gain": normal(5, D), "bias": BOOLEAN}}
+# Every place where a layer adds a bias: a name, the arguments without biases, those that hold them.
+BIASES = (
+    ("layer_norm", {"x": X}, {"bias": BOOLEAN}),
+    (
+        "patch_embedding",
+        {"images": normal(1, B, 2, 4, 4), "patch_size": 2, "weight": normal(2, 8, D)},
+        {"bias": BOOLEAN},
+    ),
+    (
+        "convolution",
+        {"images": normal(1, B, 2, 4, 4), "weight": normal(2, 8, D), "kernel_size": 2},
+        {"bias": BOOLEAN},
+    ),
+    ("feed_forward", {"x": X}, {"parameters": ENCODER["feed_forward"] | {"b_output": BOOLEAN}}),
+    (
+        "multi_head_attention",
+        {"query": X, "n_heads": HEADS},
+        {"parameters": ENCODER["attention"] | {"b_query": BOOLEAN}},
+    ),
+    ("encoder_layer", {"x": X, "n_heads": HEADS}, {"parameters": ENCODER | NORM}),
+)
+
+
+def as_numbers(item):
+    """Return booleans, in mappings too, as 0.0 and 1.0."""
+    if isinstance(item, dict):
+        return {name: as_numbers(value) for name, value in item.items()}
+    return item.astype(float)
+
+
+@pytest.mark.parametrize(("name", "more", "biases"), BIASES, ids=[case[0] for case in BIASES])
+def test_a_boolean_bias_of_a_layer_counts_as_0_and_1(backend, name, more, biases):
+    function = getattr(backend.functions, name)
+    results = [
+        backend.numpy(function(**ready(backend, more), **ready(backend, given)))
+        for given in (biases, as_numbers(biases))
+    ]
+    assert_close(*results, "layers")
+
+
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [
+        ("scaled_dot_product_attention", {"key": MEMORY, "value": MEMORY}),
+        ("multi_head_attention", {"n_heads": HEADS, "parameters": ENCODER["attention"]}),
+    ],
+)
+def test_a_boolean_bias_of_scores_is_a_mask_in_the_wrong_place(backend, name, more):
+    bias = np.ones((M, 1), bool)
+    expected = "bias must be real but is .*bool; a boolean belongs into mask=, which says who may"
+    with pytest.raises(TypeError, match=expected):
+        getattr(backend.functions, name)(**ready(backend, {"query": X, "bias": bias} | more))
