@@ -2,7 +2,6 @@
 
 import importlib.util
 import os
-import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from coursekit.course import CourseError, assignments, shown
+from coursekit.files import write_whole
 from coursekit.notebooks import read_notebook
 
 __all__ = [
@@ -96,12 +96,13 @@ def copy_fresh(root: Path, assignment: str) -> Path:
 
 def _copy_new(source: Path, target: Path) -> None:
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        # Mode "x" fails rather than overwrite, whoever made the file in between.
-        with source.open("rb") as reading, target.open("xb") as writing:
-            shutil.copyfileobj(reading, writing)
+        # Never over a learner's own file, whoever made it in between.
+        write_whole(target, source.read_bytes(), overwrite=False)
     except OSError as error:
-        raise CourseError(f"{shown(target)} could not be written: {error.strerror}.") from None
+        raise CourseError(
+            f"{shown(target)} could not be written: {error.strerror}. Nothing half-written was left; "
+            "put that right and type the command again."
+        ) from None
 
 
 def open_jupyterlab(root: Path) -> int:

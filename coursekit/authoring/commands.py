@@ -27,21 +27,19 @@ def exercises(
     ] = False,
 ) -> None:
     """Build exercises/ from solutions/, through nbgrader."""
-    from coursekit.authoring.leaks import find_leaks
     from coursekit.authoring.releases import release
 
     root, console = course_root(), _console()
     with console.status("Building the sources and releasing them with nbgrader …"):
         report = release(root, check_only=check)
-        leaks = find_leaks(root, [root / "_build" / "html"])
     for name in report.written:
         console.print(Text(f"exercises/{name}: {'differs' if check else 'written'}"))
     for name in report.removed:
         console.print(Text(f"exercises/{name}: {'has no source any more' if check else 'removed'}"))
     for name in report.unchanged:
         console.print(Text(f"exercises/{name}: up to date"))
-    if leaks:
-        raise CourseError("\n".join(f"The built site leaks: {leak}." for leak in leaks))
+    if report.site_leaks:
+        raise CourseError("\n".join(f"The built site leaks: {leak}." for leak in report.site_leaks))
     if check and report.changes:
         console.print("exercises/ differs from solutions/: run `make exercises` and commit both.")
         raise typer.Exit(1)

@@ -51,16 +51,19 @@ class Secrets:
     given: frozenset[str]
 
 
-def find_leaks(root: Path, places: Iterable[Path]) -> list[Leak]:
-    """Search files and folders for what the source notebooks of `root` keep secret.
+def find_leaks(root: Path, places: Iterable[Path], sources: Path) -> list[Leak]:
+    """Search files and folders for what the source notebooks in `sources` keep secret.
 
     Parameters
     ----------
     places : iterable of Path
         Everything in them that is text is read, in archives too; places that do not exist are
         skipped.
+    sources : Path
+        The folder that `build_sources` wrote for this very search: one that somebody else writes
+        could hold nothing for a moment, and nothing leaks where nothing is secret.
     """
-    secret = secrets(root)
+    secret = secrets(root, sources)
     leaks = []
     for place in places:
         files = sorted(place.rglob("*")) if place.is_dir() else [place]
@@ -70,11 +73,11 @@ def find_leaks(root: Path, places: Iterable[Path]) -> list[Leak]:
     return leaks
 
 
-def secrets(root: Path) -> Secrets:
-    """Collect what the source notebooks below `_build/source/` hide."""
+def secrets(root: Path, sources: Path) -> Secrets:
+    """Collect what the source notebooks in `sources` hide, the library's lines on pages left out."""
     notebooks = {
         path.stem: json.loads(path.read_text(encoding="utf-8"))
-        for path in sorted((root / "_build" / "source").glob("*/*.ipynb"))
+        for path in sorted(sources.glob("*/*.ipynb"))
     }
     given = set(_library_lines(root))
     for notebook in notebooks.values():

@@ -15,21 +15,23 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from coursekit.authoring.leaks import find_leaks
+from coursekit.authoring.leaks import Leak, find_leaks
 from coursekit.authoring.nbgrader_command import nbgrader
-from coursekit.authoring.sources import build_sources
+from coursekit.authoring.sources import read_sources, write_sources
 from coursekit.course import MANIFEST, CourseError
+from coursekit.files import write_whole
 
 __all__ = ["Release", "release"]
 
 
 @dataclass
 class Release:
-    """What a release did, or would do: paths below `exercises/`."""
+    """What a release did, or would do: paths below `exercises/`; and what the built site leaks."""
 
     written: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     unchanged: list[str] = field(default_factory=list)
+    site_leaks: list[Leak] = field(default_factory=list)
 
     @property
     def changes(self) -> bool:
@@ -38,14 +40,16 @@ class Release:
 
 
 def release(root: Path, *, check_only: bool = False, lookup: Callable | None = None) -> Release:
-    """Build the sources and bring `exercises/` up to date.
+    """Build the sources and bring `exercises/` and `_build/source/` up to date.
+
+    Everything is made in a folder of its own, so that two at once do not disturb each other.
 
     Parameters
     ----------
     check_only : bool
-        Compare and report, but leave `exercises/` as it is.
+        Compare and report, but leave `exercises/` and `_build/source/` as they are.
     lookup : callable, optional
-        As in `build_sources`.
+        As in `read_sources`.
 
     Raises
     ------
@@ -54,11 +58,12 @@ def release(root: Path, *, check_only: bool = False, lookup: Callable | None = N
     CourseError
         If nbgrader refuses, a solution leaks, or a file in `exercises/` was changed by hand.
     """
-    assignments = build_sources(root, lookup)
+    notebooks = read_sources(root, lookup)
     build = root / "_build"
+    build.mkdir(exist_ok=True)
     fresh = Path(tempfile.mkdtemp(prefix="release-", dir=build))
     try:
-        shutil.copytree(build / "source", fresh / "source")
+        write_sources(notebooks, fresh / "source")
         # The course's own configuration, but nothing of this touches its gradebook.
         nbgrader(
             [
@@ -75,12 +80,16 @@ def release(root: Path, *, check_only: bool = False, lookup: Callable | None = N
             f"{assignment}/{assignment}.ipynb": _released(
                 fresh / "release" / assignment, assignment
             )
-            for assignment in assignments
+            for assignment in notebooks
         }
-        leaks = find_leaks(root, [fresh / "release"])
+        leaks = find_leaks(root, [fresh / "release"], fresh / "source")
         if leaks:
             raise CourseError("\n".join(f"Not released: {leak}." for leak in leaks))
-        return _publish(root / "exercises", released, check_only=check_only)
+        report = _publish(root / "exercises", released, check_only=check_only)
+        if not check_only:
+            write_sources(notebooks, build / "source")
+        report.site_leaks = find_leaks(root, [build / "html"], fresh / "source")
+        return report
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
 
@@ -124,9 +133,7 @@ def _publish(exercises: Path, released: dict[str, bytes], *, check_only: bool) -
             continue
         report.written.append(name)
         if not check_only:
-            path = exercises / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
+            write_whole(exercises / name, content)
     for name in sorted(present.keys() - released.keys()):
         report.removed.append(name)
         if not check_only:
@@ -136,9 +143,8 @@ def _publish(exercises: Path, released: dict[str, bytes], *, check_only: bool) -
     if digests != known:
         report.written.append(MANIFEST)
         if not check_only:
-            manifest.write_text(
-                json.dumps(digests, indent=1, sort_keys=True) + "\n", encoding="utf-8"
-            )
+            text = json.dumps(digests, indent=1, sort_keys=True) + "\n"
+            write_whole(manifest, text.encode("utf-8"))
     return report
 
 

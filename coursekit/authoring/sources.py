@@ -1,4 +1,4 @@
-"""Text sources to source notebooks: `solutions/NN_topic.py` becomes `_build/source/NN_topic/`.
+"""Text sources to source notebooks: `solutions/NN_topic.py` becomes `NN_topic/NN_topic.ipynb`.
 
 The same text gives the same bytes: cell ids, metadata and order of keys are all derived from it.
 What is wrong in a source is found here, before nbgrader sees it, and said in one sentence each.
@@ -17,6 +17,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from coursekit.course import CourseError
+from coursekit.files import write_whole
 from coursekit.notebooks import grade_id
 from coursekit.unknown import there_is_no
 
@@ -26,9 +27,11 @@ __all__ = [
     "defines",
     "mark_calls",
     "read_source",
+    "read_sources",
     "regions",
     "solved",
     "to_json",
+    "write_sources",
 ]
 
 METADATA = {
@@ -47,8 +50,21 @@ class SourceError(CourseError):
     """What is wrong in the sources, a sentence a line."""
 
 
-def build_sources(root: Path, lookup: Callable | None = None) -> tuple[str, ...]:
-    """Write the source notebook of every assignment below `_build/source/`; return their names.
+def build_sources(root: Path, folder: Path, lookup: Callable | None = None) -> tuple[str, ...]:
+    """Write the source notebook of every assignment into `folder`; return their names.
+
+    Raises
+    ------
+    SourceError
+        If a source is wrong; nothing is written then.
+    """
+    notebooks = read_sources(root, lookup)
+    write_sources(notebooks, folder)
+    return tuple(notebooks)
+
+
+def read_sources(root: Path, lookup: Callable | None = None) -> dict[str, str]:
+    """Return the source notebook of every assignment of `root`, as text, by name.
 
     Parameters
     ----------
@@ -58,7 +74,7 @@ def build_sources(root: Path, lookup: Callable | None = None) -> tuple[str, ...]
     Raises
     ------
     SourceError
-        If a source is wrong; nothing is written then.
+        If there is no source, or one is wrong.
     """
     sources = sorted((root / "solutions").glob("*.py"))
     if not sources:
@@ -66,19 +82,30 @@ def build_sources(root: Path, lookup: Callable | None = None) -> tuple[str, ...]
     notebooks, problems = {}, []
     for path in sources:
         try:
-            notebooks[path.stem] = read_source(path, lookup)
+            notebooks[path.stem] = to_json(read_source(path, lookup))
         except SourceError as error:
             problems.append(str(error))
     if problems:
         raise SourceError("\n".join(problems))
-    built = root / "_build" / "source"
-    if built.exists():
-        shutil.rmtree(built)  # so that no renamed assignment stays behind
-    for assignment, notebook in notebooks.items():
-        folder = built / assignment
-        folder.mkdir(parents=True)
-        (folder / f"{assignment}.ipynb").write_text(to_json(notebook), encoding="utf-8")
-    return tuple(notebooks)
+    return notebooks
+
+
+def write_sources(notebooks: dict[str, str], folder: Path) -> None:
+    """Bring `folder` to these notebooks and nothing else; each is there whole at any moment.
+
+    The folder is never emptied, so that whoever reads in it meanwhile finds everything.
+    """
+    wanted = {folder / name / f"{name}.ipynb": text for name, text in notebooks.items()}
+    for path, text in wanted.items():
+        write_whole(path, text.encode("utf-8"))
+    # A renamed assignment goes, and what lies beside a notebook: nbgrader would release it, too.
+    for path in (*folder.glob("*"), *folder.glob("*/*")):
+        if path in wanted or path.name in notebooks or path.name.startswith("."):
+            continue
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
 
 
 def read_source(path: Path, lookup: Callable | None = None) -> NotebookNode:

@@ -25,6 +25,7 @@ COPIED = (
     "coursekit/checks",  # with known mistakes: to recognise one, the check computes it
     "coursekit/cli.py",
     "coursekit/course.py",
+    "coursekit/files.py",
     "coursekit/learn.py",
     "coursekit/notebooks.py",
     "coursekit/unknown.py",
@@ -52,10 +53,11 @@ def write_student_copy(root: Path, folder: Path, lookup: Callable | None = None)
         raise CourseError(
             f"{shown(folder)} lies in the course itself: name a folder outside of it, or one in _build/."
         )
-    build_sources(root, lookup)
     folder.parent.mkdir(parents=True, exist_ok=True)
     copy = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    sources = Path(tempfile.mkdtemp(prefix="sources-"))
     try:
+        build_sources(root, sources, lookup)
         for name in COPIED:
             _copy(root / name, copy / name)
         for path in (copy / "coursekit" / "checks").rglob("*.py"):
@@ -65,7 +67,7 @@ def write_student_copy(root: Path, folder: Path, lookup: Callable | None = None)
         (copy / ".gitignore").write_text(".venv/\nwork/\n*.egg-info/\n", encoding="utf-8")
         # The library is the oracle, and handed out whole: it is not searched.
         places = [path for path in sorted(copy.iterdir()) if path.name != "attnkit"]
-        leaks = find_leaks(root, places)
+        leaks = find_leaks(root, places, sources)
         if leaks:
             raise CourseError(
                 "\n".join(f"No copy was written: {leak}.".replace(f"{copy}/", "") for leak in leaks)
@@ -76,6 +78,7 @@ def write_student_copy(root: Path, folder: Path, lookup: Callable | None = None)
         copy.rename(folder)
     finally:
         shutil.rmtree(copy, ignore_errors=True)
+        shutil.rmtree(sources, ignore_errors=True)
     return sum(path.is_file() for path in folder.rglob("*"))
 
 

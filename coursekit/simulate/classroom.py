@@ -10,6 +10,7 @@ import contextlib
 import copy
 import io
 import json
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +23,7 @@ from coursekit.learn import released_notebook
 from coursekit.notebooks import grade_id, read_notebook, source_of
 from coursekit.simulate.names import student_names
 
-__all__ = ["Submission", "simulated_class", "write_class"]
+__all__ = ["Submission", "simulated_class", "solved_notebook", "write_class"]
 
 TIMESTAMP = "2026-01-15 12:00:00 UTC"
 
@@ -75,7 +76,7 @@ class _Key:
 
 
 def simulated_class(
-    root: Path, assignment: str, *, together: bool = False
+    root: Path, assignment: str, *, together: bool = False, sources: Path | None = None
 ) -> tuple[Submission, ...]:
     """Return a class of submissions for a released assignment, ordered by kind.
 
@@ -85,14 +86,15 @@ def simulated_class(
         Put a known mistake into every exercise of a submission at once, instead of one mistake
         into each submission and everything else right. No answer needs another, so each cell
         deserves the same mark, and a class of a hundred becomes one of two dozen.
+    sources : Path, optional
+        A folder that `build_sources` has written; without one they are built for this class alone.
 
     Raises
     ------
     CourseError
         If the sources cannot be built.
     """
-    build_sources(root)
-    key = _key(root, assignment)
+    key = _key(root, assignment, sources)
     seed = hidden_seed(root)
     mistakes = _mistakes_together if together else _mistakes_alone
     drafts = (*_honest_and_damaged(key), *mistakes(key, seed))
@@ -100,6 +102,17 @@ def simulated_class(
         Submission(student, assignment, *draft)
         for student, draft in zip(student_names(len(drafts)), drafts, strict=True)
     )
+
+
+def solved_notebook(root: Path, assignment: str, *, sources: Path | None = None) -> dict:
+    """Return the released notebook of an assignment with every answer right.
+
+    Parameters
+    ----------
+    sources : Path, optional
+        As in `simulated_class`.
+    """
+    return _handed_in(_key(root, assignment, sources))
 
 
 def write_class(submissions: tuple[Submission, ...], folder: Path) -> None:
@@ -134,9 +147,13 @@ def write_class(submissions: tuple[Submission, ...], folder: Path) -> None:
     expected.write_text(json.dumps(marks, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
-def _key(root: Path, assignment: str) -> _Key:
+def _key(root: Path, assignment: str, sources: Path | None) -> _Key:
     """Read the answers from the source notebook and what they are worth from the registry."""
-    source = read_notebook(root / "_build" / "source" / assignment / f"{assignment}.ipynb")
+    if sources is None:
+        with tempfile.TemporaryDirectory(prefix="sources-") as folder:
+            build_sources(root, Path(folder))
+            return _key(root, assignment, Path(folder))
+    source = read_notebook(sources / assignment / f"{assignment}.ipynb")
     answer_cells, answers, written, graded = {}, {}, {}, {}
     for cell in source["cells"]:
         about, name = cell["metadata"].get("nbgrader", {}), grade_id(cell)

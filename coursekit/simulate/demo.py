@@ -1,12 +1,15 @@
 """One round of grading with plain nbgrader, as an instructor would run it, and what it gets wrong.
 
-A simulated class is graded in a course folder and a gradebook of its own below `_build/grade_demo/`.
+A simulated class is graded in a course folder and a gradebook of its own, which is `_build/grade_demo/`
+once it is done; while it runs it has another name, so that two at once do not disturb each other.
 Every mark is compared with what it should be. Where plain nbgrader is known to be wrong, the wrong
 outcome is declared here and asserted, so that nobody misses the day it goes away.
 """
 
+import contextlib
 import csv
 import shutil
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from coursekit.authoring.nbgrader_command import nbgrader, start_nbgrader
+from coursekit.authoring.sources import build_sources
 from coursekit.course import assignment_named, shown
 from coursekit.simulate.classroom import Submission, simulated_class, write_class
 
@@ -27,9 +31,11 @@ LOG = "nbgrader.log"
 CELL_SECONDS = 10  # the endless loop takes this long in each cell that calls it
 CONFIGURATION = """\
 # The course's own configuration, moved to a folder of its own with short time limits.
+from pathlib import Path
+
 c = get_config()
 load_subconfig("nbgrader_config.py", path={root!r})
-c.CourseDirectory.root = {folder!r}
+c.CourseDirectory.root = str(Path(__file__).resolve().parent)
 c.CourseDirectory.source_directory = "source"
 c.CourseDirectory.release_directory = "release"
 c.ExecutePreprocessor.timeout = {seconds}
@@ -90,18 +96,43 @@ def grade_demonstration(root: Path, console: Console, *, together: bool = True) 
         As in `simulated_class`. Alone, the known mistakes of assignment 03 take over five minutes.
     """
     assignment = assignment_named(root, ASSIGNMENT)
-    folder = root / "_build" / "grade_demo"
-    if folder.exists():
-        shutil.rmtree(folder)
-    folder.mkdir(parents=True)
+    build = root / "_build"
+    build.mkdir(exist_ok=True)
+    running = Path(tempfile.mkdtemp(prefix="grade_demo-", dir=build))
+    running.chmod(0o755)  # mkdtemp closes a folder to everybody else
+    kept = build / "grade_demo"
+    try:
+        return _demonstrate(root, running, kept, assignment, console, together=together)
+    finally:
+        _keep(running, kept)
+
+
+def _keep(running: Path, kept: Path) -> None:
+    """Move the folder of a run to the place where a person looks, over that of an earlier run."""
+    earlier = running.with_name(f"{running.name}-earlier")
+    # Another run may put its own there in between: then that is the earlier one.
+    for _ in range(5):
+        with contextlib.suppress(FileNotFoundError):
+            kept.rename(earlier)
+            shutil.rmtree(earlier, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            running.rename(kept)
+            return
+
+
+def _demonstrate(
+    root: Path, folder: Path, kept: Path, assignment: str, console: Console, *, together: bool
+) -> bool:
+    """Grade a class in `folder` and print what came, naming files as they will be in `kept`."""
     with console.status("Making up a class …"):
-        submissions = simulated_class(root, assignment, together=together)
+        build_sources(root, folder / "source")
+        submissions = simulated_class(
+            root, assignment, together=together, sources=folder / "source"
+        )
         write_class(submissions, folder)
     (folder / "nbgrader_config.py").write_text(
-        CONFIGURATION.format(root=str(root), folder=str(folder), seconds=CELL_SECONDS),
-        encoding="utf-8",
+        CONFIGURATION.format(root=str(root), seconds=CELL_SECONDS), encoding="utf-8"
     )
-    shutil.copytree(root / "_build" / "source" / assignment, folder / "source" / assignment)
     with console.status("Registering the assignment: nbgrader generate_assignment …"):
         nbgrader(["generate_assignment", assignment], folder)
 
@@ -114,13 +145,14 @@ def grade_demonstration(root: Path, console: Console, *, together: bool = True) 
 
     comparisons = compare(submissions, _marks(folder, assignment))
     console.print(_table(assignment, comparisons))
-    console.print(Text(f"nbgrader ended with status {status}; its log is {shown(folder / LOG)}."))
+    console.print(Text(f"nbgrader ended with status {status}; its log is {shown(kept / LOG)}."))
     problems = [
         f"{entry.submission.student} ({entry.submission.what}): not as declared."
         for entry in comparisons
         if not entry.as_declared
     ]
-    problems += _papers(folder, assignment, comparisons, console)
+    problems += _papers(folder, comparisons, console)
+    console.print(Text(f"Feedback pages and grades.csv are in {shown(kept)}."))
     for problem in problems:
         console.print(Text(problem, style="bold red"))
     counts = f"{len(comparisons)} submissions, {sum(c.shortfall is not None for c in comparisons)}"
@@ -225,9 +257,7 @@ def _total(marks: Marks) -> float | None:
     return sum(known) if known else None
 
 
-def _papers(
-    folder: Path, assignment: str, comparisons: list[Comparison], console: Console
-) -> list[str]:
+def _papers(folder: Path, comparisons: list[Comparison], console: Console) -> list[str]:
     """Look at feedback pages and CSV; explain the shortfalls; return what is not as declared."""
     for shortfall in SHORTFALLS:
         console.print(Text(f"Known shortfall. {shortfall.sentence}", style="yellow"))
@@ -246,5 +276,4 @@ def _papers(
             f"grades.csv has {len(rows)} rows, {shifted} of them shifted; {len(comparisons)} and "
             f"{commas} were declared."
         )
-    console.print(Text(f"{len(pages)} feedback pages and grades.csv are in {shown(folder)}."))
     return problems

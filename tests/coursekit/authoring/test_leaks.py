@@ -16,7 +16,7 @@ HIDDEN = 'mark("90.double", double, points=4)'
 
 @pytest.fixture
 def built(course, registry):
-    build_sources(course, registry)
+    build_sources(course, course / "sources", registry)
     return course
 
 
@@ -24,7 +24,7 @@ def leaks_in(built, name, text):
     place = built / "public"
     place.mkdir()
     (place / name).write_text(text, encoding="utf-8")
-    return find_leaks(built, [place])
+    return find_leaks(built, [place], built / "sources")
 
 
 def as_notebook(lines):
@@ -79,7 +79,7 @@ def test_a_file_that_is_packed_or_in_another_encoding_is_read(built, name):
         packed = gzip.compress(text.encode()) if name.endswith("gz") else text.encode("utf-16")
         (place / name).write_bytes(packed)
     (place / "picture.png").write_bytes(b"\x89PNG\0" + text.encode())
-    (leak,) = find_leaks(built, [place])
+    (leak,) = find_leaks(built, [place], built / "sources")
     assert leak.path.name == name
 
 
@@ -100,7 +100,7 @@ def test_lines_of_a_given_cell_do_not_count(course, registry, source):
     given = "# %%\n" + "\n".join(line.strip() for line in SECRET[:2])
     text = source.replace("# %%\ncheck(", f"{given}\n\n# %%\ncheck(")
     (course / "solutions" / "90_doubling.py").write_text(text, encoding="utf-8")
-    build_sources(course, registry)
+    build_sources(course, course / "sources", registry)
     assert leaks_in(course, "notebook.ipynb", as_notebook(SECRET)) == []
 
 
@@ -110,8 +110,8 @@ def test_library_source_that_a_page_includes_does_not_count(built):
     page = built / "book" / "page.md"
     page.parent.mkdir()
     page.write_text("```{library} library triple double\n```\n", encoding="utf-8")
-    assert find_leaks(built, [built / "public"]) == []
+    assert find_leaks(built, [built / "public"], built / "sources") == []
 
 
 def test_places_that_do_not_exist_are_skipped(built):
-    assert find_leaks(built, [built / "_build" / "html"]) == []
+    assert find_leaks(built, [built / "_build" / "html"], built / "sources") == []

@@ -1,7 +1,9 @@
 """Releasing through nbgrader, and what is refused on the way to `exercises/`."""
 
 import json
+import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -74,6 +76,31 @@ def test_a_leak_is_not_released(course, registry, monkeypatch):
     with pytest.raises(CourseError, match=r"Not released: .* shows a hidden test of 90_doubling"):
         release(course, lookup=registry)
     assert not (course / "exercises").exists()
+
+
+def test_another_run_that_ends_meanwhile_does_not_disturb(course, registry, monkeypatch):
+    """Even one that leaves no source behind: what is secret is known, and what is right is released."""
+    calls = []
+
+    def with_another_run(arguments, root):
+        calls.append(arguments)
+        number = len(calls)
+        if number == 1:
+            assert release(course, lookup=registry).written == [NOTEBOOK, MANIFEST]
+            shutil.rmtree(course / "_build" / "source")
+        folder = next(a.partition("=")[2] for a in arguments if a.startswith("--course-dir="))
+        shutil.copytree(f"{folder}/source", f"{folder}/release")
+        path = Path(folder, "release", NOTEBOOK)
+        if number != 1:  # the outer run of the first release forgets to take the solutions out
+            path.write_text(path.read_text("utf-8").replace("once", "x").replace("mark(", "m("))
+
+    monkeypatch.setattr("coursekit.authoring.releases.nbgrader", with_another_run)
+    with pytest.raises(CourseError, match=r"Not released: .* shows a hidden test of 90_doubling"):
+        release(course, lookup=registry)
+    assert len(calls) == 2
+    assert release(course, lookup=registry).unchanged == [NOTEBOOK]
+    assert (course / "_build" / "source" / NOTEBOOK).is_file()
+    assert [path.name for path in (course / "_build").iterdir()] == ["source"]
 
 
 def test_publishing_replaces_what_was_released_before(exercises):

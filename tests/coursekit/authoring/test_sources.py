@@ -14,6 +14,7 @@ from coursekit.authoring.sources import (
     solved,
     to_json,
 )
+from coursekit.files import write_whole
 
 
 def written(tmp_path, text, name="90_doubling.py"):
@@ -143,16 +144,38 @@ def test_a_file_name_that_is_no_assignment(tmp_path, source, registry):
 
 
 def test_nothing_is_written_if_one_source_is_wrong(course, registry):
-    build_sources(course, registry)
-    built = course / "_build" / "source" / "90_doubling" / "90_doubling.ipynb"
+    build_sources(course, course / "built", registry)
+    built = course / "built" / "90_doubling" / "90_doubling.ipynb"
     before = built.read_bytes()
     (course / "solutions" / "91_broken.py").write_text("", encoding="utf-8")
     with pytest.raises(SourceError, match=r"91_broken\.py has no cells"):
-        build_sources(course, registry)
+        build_sources(course, course / "built", registry)
     assert built.read_bytes() == before
     assert json.loads(before)["nbformat_minor"] == 5
 
 
 def test_no_sources_at_all(tmp_path):
     with pytest.raises(SourceError, match="nothing to build"):
-        build_sources(tmp_path)
+        build_sources(tmp_path, tmp_path / "built")
+
+
+def test_a_folder_of_sources_is_brought_up_to_date_and_never_empty(course, registry, monkeypatch):
+    folder = course / "built"
+    build_sources(course, folder, registry)
+    notebook = folder / "90_doubling" / "90_doubling.ipynb"
+    right = notebook.read_bytes()
+    notebook.write_bytes(b"old")
+    (folder / "90_doubling" / "answers.txt").write_text("beside a notebook, it would be released")
+    (folder / "89_renamed").mkdir()
+    (folder / "89_renamed" / "89_renamed.ipynb").write_bytes(b"of an earlier name")
+    seen = []
+
+    def looking_on(path, content):
+        seen.append(notebook.read_bytes())
+        write_whole(path, content)
+        seen.append(notebook.read_bytes())
+
+    monkeypatch.setattr("coursekit.authoring.sources.write_whole", looking_on)
+    build_sources(course, folder, registry)
+    assert seen == [b"old", right]
+    assert [path for path in sorted(folder.rglob("*")) if path.is_file()] == [notebook]

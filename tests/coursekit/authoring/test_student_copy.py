@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from coursekit.authoring.leaks import find_leaks
+from coursekit.authoring.sources import build_sources
 from coursekit.authoring.student_copy import COPIED, write_student_copy
 from coursekit.checks import exercise
 from coursekit.course import CourseError
@@ -133,9 +134,11 @@ def test_a_copy_that_leaks_is_not_written(project, tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["templates"]
 
 
-def test_neither_exercises_nor_the_built_site_leak(project, student):
+def test_neither_exercises_nor_the_built_site_leak(project, tmp_path):
     """The site is searched where it has been built: pages, downloads, sources, search index."""
-    assert find_leaks(project, [PROJECT / "exercises", PROJECT / "_build" / "html"]) == []
+    places = [PROJECT / "exercises", PROJECT / "_build" / "html"]
+    build_sources(project, tmp_path)
+    assert find_leaks(project, places, tmp_path) == []
 
 
 @pytest.mark.slow

@@ -1,5 +1,7 @@
 """`coursekit check`, `progress`, `learn` and `fresh`, as a learner types them."""
 
+import errno
+import importlib.util
 import json
 import os
 import signal
@@ -11,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from coursekit.checks import exercise, exercises
+from coursekit.files import write_whole
 
 RIGHT = {
     "scaled-dot-scores": "def scaled_dot_scores(query, key):\n"
@@ -104,6 +107,51 @@ def test_learn_copies_what_is_not_there_and_nothing_else(run, course, released):
     assert status == 0
     assert "03_scores  yours: left as it is" in said
     assert json.loads(path.read_text("utf-8")) == released
+
+
+@pytest.mark.skipif(importlib.util.find_spec("resource") is None, reason="no such limit here")
+def test_a_disk_that_is_full_leaves_no_half_file(run, course):
+    """No file may grow beyond 20 kB: the system stops the copy in the middle of a notebook."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
+    try:
+        status, said = run("learn", "--no-open")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert status == 2
+    assert "01_bottleneck.ipynb could not be written: File too large" in said
+    assert [path for path in (course / "work").rglob("*") if path.is_file()] == []
+    assert run("learn", "--no-open")[0] == 0
+    for copy in (course / "work").glob("*/*.ipynb"):
+        released = course / "exercises" / copy.relative_to(course / "work")
+        assert copy.read_bytes() == released.read_bytes()
+
+
+@pytest.mark.parametrize("linked", [True, False])
+def test_a_file_that_appears_meanwhile_is_not_overwritten(tmp_path, monkeypatch, linked):
+    own = tmp_path / "mine.ipynb"
+
+    def appears(source, target):
+        own.write_text("a learner's own")
+        raise FileExistsError if linked else OSError(errno.EPERM, "no second names here")
+
+    monkeypatch.setattr("os.link", appears)
+    with pytest.raises(FileExistsError):
+        write_whole(own, b"released", overwrite=False)
+    assert own.read_text() == "a learner's own"
+    assert list(tmp_path.iterdir()) == [own]
+
+
+def test_where_files_have_no_second_names_they_are_written_all_the_same(tmp_path, monkeypatch):
+    def refuses(source, target):
+        raise OSError(errno.EPERM, "no second names here")
+
+    monkeypatch.setattr("os.link", refuses)
+    write_whole(tmp_path / "new" / "copy.ipynb", b"released", overwrite=False)
+    assert (tmp_path / "new" / "copy.ipynb").read_bytes() == b"released"
+    assert [path.name for path in tmp_path.rglob("*")] == ["new", "copy.ipynb"]
 
 
 def test_learn_tells_of_a_newer_release(run, course, released, own):

@@ -1,5 +1,7 @@
 """Comparing marks: what is wrong is noticed, and so is a shortfall that has gone away."""
 
+import dataclasses
+import io
 import json
 import os
 import subprocess
@@ -7,9 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from coursekit.simulate.classroom import Submission
-from coursekit.simulate.demo import compare
+from coursekit.simulate.demo import compare, grade_demonstration
 
 PROJECT = Path(__file__).resolve().parents[3]
 DUE = {"one-test": 4.0, "two-test": 2.0}
@@ -62,3 +65,35 @@ def test_the_demonstration_ends_as_declared():
     expected = json.loads((folder / "expected.json").read_text("utf-8"))
     rows = (folder / "grades.csv").read_text("utf-8").splitlines()
     assert len(rows) == len(expected) + 1
+
+
+def test_two_demonstrations_at_once_do_not_disturb_each_other(tmp_path, monkeypatch):
+    """Within the grading of one, a whole other one runs; the class is small, nbgrader left out."""
+    for name in ("solutions", "exercises"):
+        (tmp_path / name).symlink_to(PROJECT / name)
+    console, folders = Console(file=io.StringIO()), []
+    kept = tmp_path / "_build" / "grade_demo"
+
+    def grade(folder, assignment, count, console):
+        folders.append(folder)
+        if len(folders) == 1:
+            assert grade_demonstration(tmp_path, console)
+            assert (kept / "expected.json").is_file()
+        assert (folder / "source" / assignment / f"{assignment}.ipynb").is_file()
+        assert len(list((folder / "submitted").iterdir())) == count
+        return 0
+
+    def a_small_class(root, assignment, **how):
+        return (dataclasses.replace(submission("right"), assignment=assignment),)
+
+    for name, instead in {
+        "simulated_class": a_small_class,
+        "_autograde": grade,
+        "_marks": lambda folder, assignment: {"anna": DUE},
+        "_papers": lambda folder, comparisons, console: [],
+        "nbgrader": lambda arguments, folder: "",
+    }.items():
+        monkeypatch.setattr(f"coursekit.simulate.demo.{name}", instead)
+    assert grade_demonstration(tmp_path, console)
+    assert len(set(folders)) == 2
+    assert list((tmp_path / "_build").iterdir()) == [kept]
