@@ -4,17 +4,12 @@ import numpy as np
 
 from attnkit.numpy import additive_step
 
-from ..draw import normal, readable
-from ..laws import same
-from ..model import Case, Contents, Exercise, Mistake, Part
-from ..surface import Call
+from ..model import Contents, Exercise, Mistake
 from .given import gru_step, masked_softmax
+from .steps import PARTS, cases_of, laws_of
 
 
-def _arguments(draw, random, batch, n, d_in, h, d, d_a, keep=None, dtype=np.float64):
-    def weights(*shape):
-        return draw(random, *shape).astype(dtype)
-
+def _arguments(weights, batch, n, d_in, h, d, d_a):
     return {
         "embedded": weights(batch, d_in),
         "state": weights(batch, h),
@@ -28,56 +23,7 @@ def _arguments(draw, random, batch, n, d_in, h, d, d_a, keep=None, dtype=np.floa
             "b_input": weights(3 * h),
             "b_state": weights(3 * h),
         },
-        "key_mask": np.ones((batch, n), bool) if keep is None else np.array(keep, bool),
     }
-
-
-def cases(random):
-    ragged = [[1, 1, 1, 1, 0], [1, 1, 0, 0, 0], [1, 1, 1, 1, 1]]
-    scattered = [[0, 0, 1, 1, 1], [1, 0, 1, 1, 0], [1, 1, 1, 1, 1]]
-    return [
-        Case(
-            "one sentence of three words",
-            Call(_arguments(readable, random, 1, 3, 1, 2, 2, 2)),
-        ),
-        Case(
-            "two sentences of four words, all widths 3",
-            Call(_arguments(normal, random, 2, 4, 3, 3, 3, 3)),
-        ),
-        Case(
-            "three sentences of five words, encoder states wider than the decoder's",
-            Call(_arguments(normal, random, 3, 5, 2, 4, 6, 7)),
-        ),
-        Case(
-            "three sentences with padding at the end",
-            Call(_arguments(normal, random, 3, 5, 2, 4, 6, 7, ragged)),
-            "mask",
-        ),
-        Case(
-            "two sentences, the second without any words",
-            Call(_arguments(normal, random, 2, 3, 2, 4, 3, 5, [[1, 1, 0], [0, 0, 0]])),
-            "mask",
-        ),
-        Case(
-            "three float32 sentences with padding at the beginning and in between",
-            Call(_arguments(normal, random, 3, 5, 2, 4, 6, 7, scattered, np.float32)),
-            "mask",
-        ),
-    ]
-
-
-def _other_padding(random):
-    keep = np.array([[True, False, True, True], [False, False, False, True]])
-    arguments = _arguments(normal, random, 2, 4, 3, 5, 6, 7, keep)
-    states = arguments["encoder_states"]
-    other = np.where(keep[:, :, None], states, normal(random, *states.shape))
-    return [Call(arguments), Call({**arguments, "encoder_states": other})]
-
-
-def _sentences_turned_round(random):
-    arguments = _arguments(normal, random, 3, 4, 3, 5, 6, 7)
-    turned = {n: a if n == "parameters" else a[::-1] for n, a in arguments.items()}
-    return [Call(arguments), Call(turned)]
 
 
 def mask_ignored(embedded, state, encoder_states, parameters, key_mask):
@@ -380,25 +326,9 @@ EXERCISE = Exercise(
     ),
     returns=("state", "context", "weights"),
     first_cause=("weights", "context", "state"),
-    cases=cases,
-    laws=(
-        same(
-            "Sentences do not influence each other",
-            _sentences_turned_round,
-            "with the sentences in reverse order, the results were not just reversed.",
-            undo=lambda result: result[::-1],
-        ),
-        same(
-            "Padding has no influence",
-            _other_padding,
-            "with other encoder states at the padding, other results came out.",
-            part="mask",
-        ),
-    ),
-    parts=(
-        Part("plain", "the cases without padding", 0.6),
-        Part("mask", "those with padding", 0.4),
-    ),
+    cases=cases_of(_arguments),
+    laws=laws_of(_arguments),
+    parts=PARTS,
     helpers=("imports", "masked-softmax", "gru-step"),
     contents=lambda: Contents(additive_step, MISTAKES),
 )
