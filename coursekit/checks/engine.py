@@ -25,6 +25,9 @@ from .surface import Call, run
 
 __all__ = ["Failure", "Report", "examine"]
 
+TRIED_ON = "numbers that a law is tried on"
+"""What stands for the name of a case where an answer fails between the cases and a law."""
+
 ABOUT_RESULTS = {"shape", "dtype", "finite", "value"}
 """The questions about what came; the others are about whether anything did."""
 
@@ -172,8 +175,8 @@ def _put_laws(exercise, answer, seed, cases, expected, outcomes, failures):
     for law in exercise.laws:
         if law.part in failures or first in failures:
             continue
-        if finding := _broken(exercise, law, answer, seed):
-            failures[law.part] = Failure(law.part, finding)
+        if failure := _broken(exercise, law, answer, seed):
+            failures[law.part] = failure
     if last not in failures and (finding := _changed(exercise, outcomes)):
         failures[last] = Failure(last, finding)
     if first not in failures:
@@ -183,18 +186,21 @@ def _put_laws(exercise, answer, seed, cases, expected, outcomes, failures):
 
 
 def _broken(exercise, law, answer, seed):
-    """The finding that an answer breaks one law of its exercise, or None."""
+    """How an answer fails one law of its exercise, or None."""
     requests = law.requests(generator(seed, exercise.identifier, law.statement))
     outcomes = [run(answer, request) for request in requests]
     for request, outcome in zip(requests, outcomes, strict=True):
         right = run(exercise.reference, request)
         if finding := did_it_work(exercise, request, right, outcome):
-            return finding
+            # No case of this part showed it, so the numbers are worth seeing.
+            return Failure(law.part, finding, TRIED_ON, request, right, outcome)
     try:
         sentence = law.broken(requests, [outcome.value for outcome in outcomes])
     except (ValueError, IndexError) as error:  # shapes that cannot even be compared
         sentence = f"its results do not fit together ({error})."
-    return Finding("law", law.statement, f"{law.statement}: {sentence}") if sentence else None
+    if sentence is None:
+        return None
+    return Failure(law.part, Finding("law", law.statement, f"{law.statement}: {sentence}"))
 
 
 def _changed(exercise, outcomes):

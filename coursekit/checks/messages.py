@@ -134,10 +134,16 @@ def _places(failure, exercise):
     ):
         wrong = np.argwhere(~(np.abs(wanted - got) <= exercise.absolute))
         if len(wrong):
-            lines.append(
-                f"{name}: not right at {', '.join(str(place.tolist()) for place in wrong)}"
-            )
+            places = ", ".join(str(place.tolist()) for place in wrong)
+            if wanted.ndim == 1:  # on paper the questions are counted from 1
+                places += f" (the {', '.join(_ordinal(place + 1) for place in wrong[:, 0])})"
+            lines.append(f"{name}: not right at {places}")
     return lines
+
+
+def _ordinal(number):
+    """1st, 2nd, 3rd, 4th, …, for the few numbers that fit on paper."""
+    return f"{number}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(number, 'th') }"
 
 
 def _close(wanted, got):

@@ -199,7 +199,7 @@ def _ask_value(exercise, request, name, wanted, got):
     if wanted.dtype.kind == got.dtype.kind == "f" and same_values(wanted, got, NEARLY):
         sentence = (
             f"{name} {'are' if name.endswith('s') else 'is'} nearly right. A difference as small as "
-            f"this comes from rounding, from a small number that was added (to avoid a division by "
+            f"this mostly comes from rounding, from a small number that was added (to avoid a division by "
             f"0, say), or from a narrower type on the way."
         )
     elif wanted.ndim == 0:

@@ -54,6 +54,14 @@ def other_probability():
     return np.array([2.0, -0.75, 0.75, -1.25, -0.75, -0.75])
 
 
+def other_probability_for_the_second():
+    return np.array([2.0, -0.75, 0.25, -1.25, -0.25, -0.75])
+
+
+def baseline_after_the_product():
+    return np.array([2.0, -0.75, 0.25, -3.75, -1.75, -5.75])
+
+
 MISTAKES = (
     Mistake(
         "every key weighed the same",
@@ -71,7 +79,8 @@ MISTAKES = (
         "all signs turned round",
         turned_round,
         "All signs but that of the mean are turned round. These are slopes of the *reward*, which is "
-        "to grow: one-hot minus probability, reward minus mean.",
+        "to grow: one-hot minus probability, reward minus mean. Or are these the numbers of the second "
+        "key? With two keys they are just the opposite.",
     ),
     Mistake(
         "the component of the key drawn",
@@ -108,6 +117,18 @@ MISTAKES = (
         other_probability,
         "You subtracted the probability of the second key. One-hot minus probability is taken in each "
         "component for itself; in the first one that is 1 - 0.75 or 0 - 0.75.",
+    ),
+    Mistake(
+        "the probability of the other key for the second draw",
+        other_probability_for_the_second,
+        "For the second draw you subtracted the second key's probability. The first component always "
+        "subtracts the first key's: 0 - 0.75 if the second key was drawn.",
+    ),
+    Mistake(
+        "the baseline after the product",
+        baseline_after_the_product,
+        "You subtracted the mean reward from the estimate. It is subtracted from what was *paid*, before "
+        "that is multiplied by one-hot minus probability.",
     ),
 )
 

@@ -240,6 +240,22 @@ def reaches_and_the_last_of_all_keys(weights, uniform):
     return np.array(keys)
 
 
+def a_key_that_does_not_exist(weights, uniform):
+    keys = []
+    for u in uniform:
+        total, j = 0.0, 0
+        for weight in weights:
+            total += weight
+            if total <= u:
+                j += 1
+        keys.append(j)
+    return np.array(keys)
+
+
+def reaches_and_a_key_that_does_not_exist(weights, uniform):
+    return np.array([int((np.cumsum(weights) < u).sum()) for u in uniform])
+
+
 MISTAKES = (
     Mistake(
         "reaching the number is enough",
@@ -328,6 +344,19 @@ MISTAKES = (
         reaches_and_the_last_of_all_keys,
         "Two things. The sum must exceed the number, >, or 0 draws a first key of weight 0. And where "
         "the loop runs to its end, its last key may have the weight 0: take the last one above 0.",
+    ),
+    Mistake(
+        "a key that does not exist",
+        a_key_that_does_not_exist,
+        "Where rounding leaves all sums below the number you return n, and the keys end at n - 1. Take "
+        "the last key whose weight is above 0.",
+    ),
+    Mistake(
+        "reaching is enough, and a key that does not exist",
+        reaches_and_a_key_that_does_not_exist,
+        "Two things. The sum must exceed the number, so that a sum equal to it is passed over too "
+        "(searchsorted stops there unless told side='right'). And where all sums stay below the number "
+        "you return n: the last key with a weight above 0 should be taken.",
     ),
 )
 

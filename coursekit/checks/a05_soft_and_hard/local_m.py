@@ -81,6 +81,13 @@ def counted_from_one(m, n, window):
     return np.abs(np.arange(m)[:, None] + 1 - np.arange(n)) <= window
 
 
+def slice_from_the_end(m, n, window):
+    mask = np.zeros((m, n), bool)
+    for i in range(m):
+        mask[i, i - window : i + window + 1] = True
+    return mask
+
+
 MISTAKES = (
     Mistake(
         "strictly nearer than the window",
@@ -147,6 +154,12 @@ MISTAKES = (
         counted_from_one,
         "Your windows are one key too far on. Query 0 looks around key 0.",
     ),
+    Mistake(
+        "a slice that begins before the first key",
+        slice_from_the_end,
+        "A slice that begins at a negative number begins counted from the *end*, so the first rows are "
+        "empty or wrong. Begin at max(i - window, 0), or compare distances.",
+    ),
 )
 
 EXERCISE = Exercise(
@@ -173,6 +186,7 @@ EXERCISE = Exercise(
             _languages_exchanged,
             "with n queries and m keys, the mask was not just turned on its side.",
             undo=lambda mask: mask.T,
+            part="care",
         ),
     ),
     parts=(

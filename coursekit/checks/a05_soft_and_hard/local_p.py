@@ -46,7 +46,7 @@ def cases(random):
         ),
         Case(
             "a window that holds no key",
-            _request(normal, random, 2, 5, window=0.25, centre=random.permutation([1.5, 3.1])),
+            _request(normal, random, 2, 5, window=0.4, centre=random.permutation([1.5, 3.1])),
             "care",
         ),
         Case("two leading axes", _request(normal, random, 2, 3, 4, 9, window=2), "care"),

@@ -144,6 +144,25 @@ def for_one_row_only(scores, key, paid):
     return paid[:, None] * (np.eye(len(scores))[key] - softmax(scores))
 
 
+def one_for_every_key(scores, key, paid):
+    p = softmax(scores)[..., None, :]
+    return paid[..., None] * (1 - p)
+
+
+def paid_without_an_axis(scores, key, paid):
+    p = softmax(scores)[..., None, :]
+    return paid * (np.eye(scores.shape[-1])[key] - p)
+
+
+def as_many_keys_as_rows(scores, key, paid):
+    p = softmax(scores)[..., None, :]
+    return paid[..., None] * (np.eye(len(scores))[key] - p)
+
+
+def as_many_keys_as_rows_and_no_axis(scores, key, paid):
+    return paid[..., None] * (np.eye(len(scores))[key] - softmax(scores))
+
+
 MISTAKES = (
     Mistake(
         "the probabilities not subtracted",
@@ -223,6 +242,31 @@ MISTAKES = (
         for_one_row_only,
         "For one row this is right. With leading axes, len(scores) and [:, None] count from the wrong "
         "end: take scores.shape[-1], and [..., None].",
+    ),
+    Mistake(
+        "1 for every key",
+        one_for_every_key,
+        "You subtract the probabilities from 1 everywhere, so the estimate does not know which key was "
+        "drawn. One-hot is 1 at that key only and 0 elsewhere.",
+    ),
+    Mistake(
+        "no axis for the keys",
+        paid_without_an_axis,
+        "paid is (..., s) and what it is multiplied with (..., s, n): shapes are lined up from the end, "
+        "so draws meet keys. Give paid an axis for the keys, paid[..., None].",
+    ),
+    Mistake(
+        "as many keys as rows",
+        as_many_keys_as_rows,
+        "len(scores) is the number of keys for one row only. With leading axes it is another size: take "
+        "scores.shape[-1].",
+    ),
+    Mistake(
+        "as many keys as rows, and no axis for the draws",
+        as_many_keys_as_rows_and_no_axis,
+        "For one row of scores this is right. With leading axes two things are missing: the number of "
+        "keys is scores.shape[-1], not len(scores); and the probabilities need an axis for the draws, "
+        "(..., 1, n).",
     ),
 )
 

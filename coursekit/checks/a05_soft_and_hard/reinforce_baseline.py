@@ -36,7 +36,7 @@ def cases(random):
 
 
 def _every_draw_pays_more(random):
-    request = draws(normal, random, 4, 2, n_draws=5)
+    request = draws(normal, random, 4, n_draws=5)
     more = request.arguments["paid"] + 10
     return [request, Call({**request.arguments, "paid": more})]
 
@@ -134,6 +134,35 @@ def for_one_row_of_several_draws_only(scores, key, paid):
     return (paid - baseline)[:, None] * (np.eye(len(scores))[key] - softmax(scores))
 
 
+def all_draws_over_one_less(scores, key, paid):
+    baseline = paid.sum(axis=-1, keepdims=True) / max(paid.shape[-1] - 1, 1)
+    p = softmax(scores)[..., None, :]
+    return (paid - baseline)[..., None] * (np.eye(scores.shape[-1])[key] - p)
+
+
+def baseline_after_the_product(scores, key, paid):
+    baseline = (paid.sum(axis=-1, keepdims=True) - paid) / max(paid.shape[-1] - 1, 1)
+    p = softmax(scores)[..., None, :]
+    return paid[..., None] * (np.eye(scores.shape[-1])[key] - p) - baseline[..., None]
+
+
+def axis_not_kept(scores, key, paid):
+    baseline = (paid.sum(axis=-1) - paid) / max(paid.shape[-1] - 1, 1)
+    p = softmax(scores)[..., None, :]
+    return (paid - baseline)[..., None] * (np.eye(scores.shape[-1])[key] - p)
+
+
+def axis_for_the_draws_forgotten(scores, key, paid):
+    baseline = (paid.sum(axis=-1, keepdims=True) - paid) / max(paid.shape[-1] - 1, 1)
+    return (paid - baseline)[..., None] * (np.eye(scores.shape[-1])[key] - softmax(scores))
+
+
+def one_sum_for_the_batch(scores, key, paid):
+    baseline = (paid.sum() - paid) / max(paid.shape[-1] - 1, 1)
+    p = softmax(scores)[..., None, :]
+    return (paid - baseline)[..., None] * (np.eye(scores.shape[-1])[key] - p)
+
+
 MISTAKES = (
     Mistake(
         "no baseline",
@@ -219,6 +248,35 @@ MISTAKES = (
         for_one_row_of_several_draws_only,
         "For one row of several draws this is right. A single draw has no others, and 0/0 is NaN: its "
         "baseline is 0. With leading axes the draws are the last axis of paid.",
+    ),
+    Mistake(
+        "the sum of all over the number of others",
+        all_draws_over_one_less,
+        "You divide by the number of the others, but the sum still holds the draw's own reward. Take "
+        "it away: sum of all minus own.",
+    ),
+    Mistake(
+        "the baseline after the product",
+        baseline_after_the_product,
+        "You subtract the baseline from the estimate. It is subtracted from what was *paid*, before that "
+        "is multiplied by one-hot minus probability; so its mean over all draws is 0.",
+    ),
+    Mistake(
+        "the axis not kept",
+        axis_not_kept,
+        "For one row this is right. With leading axes the sum has to keep its axis (keepdims=True), or "
+        "the sum of one row is used for another.",
+    ),
+    Mistake(
+        "the axis for the draws forgotten",
+        axis_for_the_draws_forgotten,
+        "With one row of scores this is right. With leading axes, the probabilities need an axis for "
+        "the draws, (..., 1, n), or another row's probabilities are subtracted.",
+    ),
+    Mistake(
+        "one sum for the whole batch",
+        one_sum_for_the_batch,
+        "Without axis=-1 you add up what was paid in all rows. Each row of scores has its own draws.",
     ),
 )
 

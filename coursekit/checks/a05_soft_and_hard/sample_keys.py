@@ -85,10 +85,10 @@ def cases(random):
 
 
 def _numbers_turned_round(random):
-    weights, uniform = _weights(random, 2, 5), random.random((2, 7))
+    weights, uniform = _weights(random, 5), random.random(7)
     return [
         Call({"weights": weights, "uniform": uniform}),
-        Call({"weights": weights, "uniform": uniform[:, ::-1]}),
+        Call({"weights": weights, "uniform": uniform[::-1]}),
     ]
 
 
@@ -322,7 +322,7 @@ EXERCISE = Exercise(
             "Each number draws for itself",
             _numbers_turned_round,
             "with the numbers in reverse order, the keys were not just reversed.",
-            undo=lambda keys: keys[:, ::-1],
+            undo=lambda keys: keys[::-1],
         ),
     ),
     parts=(

@@ -280,6 +280,48 @@ class EmptyRowsAreNaN(torch.nn.Module):
         return (hard + (soft - soft.detach())) @ value
 
 
+class SlopeTurnedRound(torch.nn.Module):
+    def __init__(self, d_query, d_key):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.randn(d_query, d_key))
+
+    def forward(self, query, key, value, mask):
+        scores = query @ self.weight @ key.transpose(-1, -2)
+        scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+        soft = scores.softmax(dim=-1)
+        hard = torch.nn.functional.one_hot(scores.argmax(dim=-1), scores.shape[-1])
+        hard, soft = hard.masked_fill(~mask, 0), soft.masked_fill(~mask, 0.0)
+        return (hard + (soft.detach() - soft)) @ value
+
+
+class AllowedScoresHidden(torch.nn.Module):
+    def __init__(self, d_query, d_key):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.randn(d_query, d_key))
+
+    def forward(self, query, key, value, mask):
+        scores = query @ self.weight @ key.transpose(-1, -2)
+        scores = scores.masked_fill(mask, torch.finfo(scores.dtype).min)
+        soft = scores.softmax(dim=-1)
+        hard = torch.nn.functional.one_hot(scores.argmax(dim=-1), scores.shape[-1])
+        hard, soft = hard.masked_fill(~mask, 0), soft.masked_fill(~mask, 0.0)
+        return (hard + (soft - soft.detach())) @ value
+
+
+class WholeNumbersForWeights(torch.nn.Module):
+    def __init__(self, d_query, d_key):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.randn(d_query, d_key))
+
+    def forward(self, query, key, value, mask):
+        scores = query @ self.weight @ key.transpose(-1, -2)
+        scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+        soft = scores.softmax(dim=-1).masked_fill(~mask, 0.0)
+        hard = torch.nn.functional.one_hot(scores.argmax(dim=-1), scores.shape[-1])
+        hard = hard.masked_fill(~mask, 0)
+        return hard @ value + (soft - soft.detach()) @ value
+
+
 MISTAKES = (
     Mistake(
         "a tensor that is no parameter",
@@ -392,5 +434,23 @@ MISTAKES = (
         EmptyRowsAreNaN,
         "A softmax over nothing but -inf is NaN. Hide by a large finite number, and fill the weights "
         "of hidden keys with 0 afterwards.",
+    ),
+    Mistake(
+        "the slope turned round",
+        SlopeTurnedRound,
+        "The right value is taken, and every slope has the wrong sign: training would walk away from the "
+        "goal. It is the soft weights *minus* their detached copy.",
+    ),
+    Mistake(
+        "the scores of allowed keys hidden",
+        AllowedScoresHidden,
+        "masked_fill fills where its mask is True, and here True means *may be looked at*: you hide the "
+        "scores of the allowed keys. Fill where it is not: ~mask.",
+    ),
+    Mistake(
+        "whole numbers for weights",
+        WholeNumbersForWeights,
+        "one_hot gives whole numbers, and torch does not multiply those with floats. Make them floats "
+        "first: .to(scores.dtype).",
     ),
 )

@@ -51,6 +51,22 @@ def columns_alternate():
     return np.array([[2.0, 9.0, 6.0, 13.0], [3.0, 7.0, 3.0, 11.0]])
 
 
+def shares_exchanged():
+    return np.array([[2.0, 6.0, 9.0, 13.0], [3.0, 3.0, 3.0, 7.0]])
+
+
+def heads_under_one_another():
+    return np.array([[2.0, 6.0], [3.0, 3.0], [9.0, 13.0], [7.0, 11.0]])
+
+
+def heads_on_an_axis_of_their_own():
+    return np.array([[[2.0, 6.0], [3.0, 3.0]], [[9.0, 13.0], [7.0, 11.0]]])
+
+
+def heads_added():
+    return np.array([[11.0, 19.0], [10.0, 14.0]])
+
+
 MISTAKES = (
     Mistake(
         "merged without exchanging heads and words",
@@ -104,6 +120,30 @@ MISTAKES = (
         columns_alternate,
         "The numbers are right, but you dealt out columns like cards: one of the first head, one of "
         "the second. A head's columns stay together.",
+    ),
+    Mistake(
+        "a quarter and three quarters exchanged",
+        shares_exchanged,
+        "The second word takes 1/4 of the first word and 3/4 of the second in the second head; you took "
+        "it the other way round.",
+    ),
+    Mistake(
+        "heads under one another",
+        heads_under_one_another,
+        "The numbers are right, but the heads lie one under the other. They belong side by side: two "
+        "rows, one for each word, with four columns.",
+    ),
+    Mistake(
+        "heads on an axis of their own",
+        heads_on_an_axis_of_their_own,
+        "The numbers are right, and the heads still apart. Put them side by side: two rows, one for each "
+        "word, with four columns.",
+    ),
+    Mistake(
+        "heads added up",
+        heads_added,
+        "You added up what both heads found. Put it side by side, so that whoever comes next can tell "
+        "the heads apart.",
     ),
 )
 

@@ -158,6 +158,26 @@ def groups_save_tables(m, n, d_model, n_heads, n_kv_heads):
     return parameters, operations, n_kv_heads * m * n
 
 
+def attention_forgotten(m, n, d_model, n_heads, n_kv_heads):
+    d_kv = n_kv_heads * (d_model // n_heads)
+    parameters = 2 * (d_model + 1) * d_model + 2 * (d_model + 1) * d_kv
+    return parameters, 4 * m * d_model**2 + 4 * n * d_model * d_kv, n_heads * m * n
+
+
+def biases_added(m, n, d_model, n_heads, n_kv_heads):
+    d_kv = n_kv_heads * (d_model // n_heads)
+    parameters = 2 * (d_model + 1) * d_model + 2 * (d_model + 1) * d_kv
+    operations = 4 * m * d_model**2 + 4 * n * d_model * d_kv + 4 * m * n * d_model
+    return parameters, operations + 2 * m * d_model + 2 * n * d_kv, n_heads * m * n
+
+
+def operations_of_the_output_forgotten(m, n, d_model, n_heads, n_kv_heads):
+    d_kv = n_kv_heads * (d_model // n_heads)
+    parameters = 2 * (d_model + 1) * d_model + 2 * (d_model + 1) * d_kv
+    operations = 2 * m * d_model**2 + 4 * n * d_model * d_kv + 4 * m * n * d_model
+    return parameters, operations, n_heads * m * n
+
+
 MISTAKES = (
     Mistake(
         "a multiplication and an addition counted as one",
@@ -242,6 +262,23 @@ MISTAKES = (
         groups_save_tables,
         "Heads that share their keys still ask different questions: each head of queries has a table of "
         "its own.",
+    ),
+    Mistake(
+        "scores and weighted sums forgotten",
+        attention_forgotten,
+        "These are the operations of the four projections. Scores and weighted sums are products, too: "
+        "two in every head.",
+    ),
+    Mistake(
+        "the biases' additions counted",
+        biases_added,
+        "You counted adding the biases among the operations. Only the matrix products are asked for.",
+    ),
+    Mistake(
+        "the operations of the output projection forgotten",
+        operations_of_the_output_forgotten,
+        "The output projection is among your parameters, but not among your operations: d_model × "
+        "d_model, once for each query.",
     ),
 )
 

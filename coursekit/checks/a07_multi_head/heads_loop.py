@@ -183,6 +183,36 @@ def values_not_projected(x, w_query, w_key, w_value, w_output, n_heads):
     return np.concatenate(heads, axis=1) @ w_output
 
 
+def root_forgotten(x, w_query, w_key, w_value, w_output, n_heads):
+    d_head = x.shape[1] // n_heads
+    heads = []
+    for h in range(n_heads):
+        columns = slice(h * d_head, (h + 1) * d_head)
+        query, key, value = (x @ w[:, columns] for w in (w_query, w_key, w_value))
+        heads.append(softmax(query @ key.T / d_head) @ value)
+    return np.concatenate(heads, axis=1) @ w_output
+
+
+def joined_along_the_words(x, w_query, w_key, w_value, w_output, n_heads):
+    d_head = x.shape[1] // n_heads
+    heads = []
+    for h in range(n_heads):
+        columns = slice(h * d_head, (h + 1) * d_head)
+        query, key, value = (x @ w[:, columns] for w in (w_query, w_key, w_value))
+        heads.append(softmax(query @ key.T / np.sqrt(d_head)) @ value)
+    return np.concatenate(heads, axis=0) @ w_output
+
+
+def counted_from_one(x, w_query, w_key, w_value, w_output, n_heads):
+    d_head = x.shape[1] // n_heads
+    heads = []
+    for h in range(1, n_heads + 1):
+        columns = slice(h * d_head, (h + 1) * d_head)
+        query, key, value = (x @ w[:, columns] for w in (w_query, w_key, w_value))
+        heads.append(softmax(query @ key.T / np.sqrt(d_head)) @ value)
+    return np.concatenate(heads, axis=1) @ w_output
+
+
 MISTAKES = (
     Mistake(
         "heads not cut",
@@ -261,6 +291,23 @@ MISTAKES = (
         values_not_projected,
         "You mix the components of x. What is mixed are the values, x times the head's columns of "
         "w_value.",
+    ),
+    Mistake(
+        "no root",
+        root_forgotten,
+        "You divide the scores by d_head. Divide by its square root.",
+    ),
+    Mistake(
+        "joined along the words",
+        joined_along_the_words,
+        "Your heads lie one under another, as if there were more words, and are too narrow for w_output. "
+        "Put them side by side: axis=1.",
+    ),
+    Mistake(
+        "heads counted from one",
+        counted_from_one,
+        "The first head is left out, and the last one finds no columns: a slice beyond the end is empty. "
+        "Heads count from 0.",
     ),
 )
 

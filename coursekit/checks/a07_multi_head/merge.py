@@ -110,6 +110,15 @@ def first_head_repeated(heads):
     return np.concatenate([heads[..., 0, :, :]] * heads.shape[-3], axis=-1)
 
 
+def first_two_axes_exchanged(heads):
+    *lead, n_heads, length, d_head = heads.shape
+    return np.swapaxes(heads, 0, 1).reshape(*lead, length, n_heads * d_head)
+
+
+def joined_along_axis_1(heads):
+    return np.concatenate(list(heads), axis=1)
+
+
 MISTAKES = (
     Mistake(
         "a plain reshape",
@@ -184,6 +193,18 @@ MISTAKES = (
         "the first head repeated",
         first_head_repeated,
         "The first head stands there H times. Each head goes to columns of its own.",
+    ),
+    Mistake(
+        "the first two axes exchanged",
+        first_two_axes_exchanged,
+        "For one sentence axes 0 and 1 are heads and length. With leading axes they are others, and the "
+        "reshape hides it: count from the end, -3 and -2.",
+    ),
+    Mistake(
+        "joined along axis 1",
+        joined_along_axis_1,
+        "For one sentence this is right. With leading axes, axis 1 of what you join (as np.hstack does) "
+        "are the words, and the first axis is the batch.",
     ),
 )
 

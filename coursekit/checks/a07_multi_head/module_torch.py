@@ -431,6 +431,101 @@ class PairReturned(torch.nn.Module):
         return self.out_proj((looks @ v).transpose(1, 2).flatten(2)), looks
 
 
+class OutputNotTransposed(torch.nn.Module):
+    def __init__(self, d_model, n_heads):
+        super().__init__()
+        self.n_heads = n_heads
+        self.in_proj_weight = torch.nn.Parameter(torch.randn(3 * d_model, d_model))
+        self.in_proj_bias = torch.nn.Parameter(torch.zeros(3 * d_model))
+        self.out_proj = torch.nn.Linear(d_model, d_model)
+
+    def forward(self, query, key, mask):
+        def heads(x, weight, bias):
+            return (x @ weight.T + bias).unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
+
+        weights, biases = self.in_proj_weight.chunk(3), self.in_proj_bias.chunk(3)
+        q, k, v = map(heads, (query, key, key), weights, biases)
+        scores, hidden = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5, ~mask[:, None]
+        looks = scores.masked_fill(hidden, -1e9).softmax(dim=-1).masked_fill(hidden, 0.0)
+        merged = (looks @ v).transpose(1, 2).flatten(2)
+        return merged @ self.out_proj.weight + self.out_proj.bias
+
+
+class ScoresHiddenByZero(torch.nn.Module):
+    def __init__(self, d_model, n_heads):
+        super().__init__()
+        self.n_heads = n_heads
+        self.in_proj_weight = torch.nn.Parameter(torch.randn(3 * d_model, d_model))
+        self.in_proj_bias = torch.nn.Parameter(torch.zeros(3 * d_model))
+        self.out_proj = torch.nn.Linear(d_model, d_model)
+
+    def forward(self, query, key, mask):
+        def heads(x, weight, bias):
+            return (x @ weight.T + bias).unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
+
+        weights, biases = self.in_proj_weight.chunk(3), self.in_proj_bias.chunk(3)
+        q, k, v = map(heads, (query, key, key), weights, biases)
+        scores, hidden = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5, ~mask[:, None]
+        looks = scores.masked_fill(hidden, 0.0).softmax(dim=-1)
+        return self.out_proj((looks @ v).transpose(1, 2).flatten(2))
+
+
+class MaskAfterSoftmax(torch.nn.Module):
+    def __init__(self, d_model, n_heads):
+        super().__init__()
+        self.n_heads = n_heads
+        self.in_proj_weight = torch.nn.Parameter(torch.randn(3 * d_model, d_model))
+        self.in_proj_bias = torch.nn.Parameter(torch.zeros(3 * d_model))
+        self.out_proj = torch.nn.Linear(d_model, d_model)
+
+    def forward(self, query, key, mask):
+        def heads(x, weight, bias):
+            return (x @ weight.T + bias).unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
+
+        weights, biases = self.in_proj_weight.chunk(3), self.in_proj_bias.chunk(3)
+        q, k, v = map(heads, (query, key, key), weights, biases)
+        scores, hidden = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5, ~mask[:, None]
+        looks = scores.softmax(dim=-1).masked_fill(hidden, 0.0)
+        return self.out_proj((looks @ v).transpose(1, 2).flatten(2))
+
+
+class InFirst(torch.nn.Module):
+    def __init__(self, d_model, n_heads):
+        super().__init__()
+        self.n_heads = n_heads
+        self.in_proj_weight = torch.nn.Parameter(torch.randn(d_model, 3 * d_model))
+        self.in_proj_bias = torch.nn.Parameter(torch.zeros(3 * d_model))
+        self.out_proj = torch.nn.Linear(d_model, d_model)
+
+    def forward(self, query, key, mask):
+        def heads(x, weight, bias):
+            return (x @ weight + bias).unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
+
+        weights, biases = self.in_proj_weight.chunk(3, dim=1), self.in_proj_bias.chunk(3)
+        q, k, v = map(heads, (query, key, key), weights, biases)
+        scores, hidden = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5, ~mask[:, None]
+        looks = scores.masked_fill(hidden, -1e9).softmax(dim=-1).masked_fill(hidden, 0.0)
+        return self.out_proj((looks @ v).transpose(1, 2).flatten(2))
+
+
+class OneLinearLayer(torch.nn.Module):
+    def __init__(self, d_model, n_heads):
+        super().__init__()
+        self.n_heads = n_heads
+        self.in_proj = torch.nn.Linear(d_model, 3 * d_model)
+        self.out_proj = torch.nn.Linear(d_model, d_model)
+
+    def forward(self, query, key, mask):
+        def heads(x, part):
+            y = self.in_proj(x).chunk(3, dim=-1)[part]
+            return y.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
+
+        q, k, v = heads(query, 0), heads(key, 1), heads(key, 2)
+        scores, hidden = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5, ~mask[:, None]
+        looks = scores.masked_fill(hidden, -1e9).softmax(dim=-1).masked_fill(hidden, 0.0)
+        return self.out_proj((looks @ v).transpose(1, 2).flatten(2))
+
+
 MISTAKES = (
     Mistake(
         "not transposed",
@@ -557,5 +652,35 @@ MISTAKES = (
         "output and weights returned",
         PairReturned,
         "Both came back, as from torch's own module. The output alone is asked for.",
+    ),
+    Mistake(
+        "the output not transposed",
+        OutputNotTransposed,
+        "torch's weights are stored as (out, in): multiply with out_proj.weight.T, or just call "
+        "self.out_proj.",
+    ),
+    Mistake(
+        "hidden scores set to zero",
+        ScoresHiddenByZero,
+        "A score of 0 is an ordinary score, and its exponential takes a share of 1. Hide scores by a "
+        "large negative number before the softmax, and set the weights to 0 after it.",
+    ),
+    Mistake(
+        "the mask after the softmax only",
+        MaskAfterSoftmax,
+        "Hidden keys have taken their share before you set them to 0, so a row sums to less than one. "
+        "Hide the scores before the softmax as well.",
+    ),
+    Mistake(
+        "in_proj_weight lying on its side",
+        InFirst,
+        "in_proj_weight is (3 * d_model, d_model): a row for each column that comes out, as torch keeps "
+        "all its weights.",
+    ),
+    Mistake(
+        "one linear layer for the three projections",
+        OneLinearLayer,
+        "With torch.nn.Linear the names are in_proj.weight and in_proj.bias. torch's own module has them "
+        "with an underscore, in_proj_weight and in_proj_bias: two torch.nn.Parameter.",
     ),
 )

@@ -338,6 +338,58 @@ def axes_from_the_front(query, key, mask, parameters, n_heads):
     return (weights @ v).transpose(1, 0, 2).reshape(query.shape) @ parameters["w_output"]
 
 
+def masked_after_softmax(query, key, mask, parameters, n_heads):
+    def split(x):
+        return np.swapaxes(x.reshape(*x.shape[:-1], n_heads, -1), -3, -2)
+
+    q, k, v = (
+        split(x @ parameters[name])
+        for x, name in ((query, "w_query"), (key, "w_key"), (key, "w_value"))
+    )
+    scores = q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1])
+    weights = softmax(scores) * mask[..., None, :, :]
+    return np.swapaxes(weights @ v, -3, -2).reshape(query.shape) @ parameters["w_output"]
+
+
+def values_of_the_queries(query, key, mask, parameters, n_heads):
+    def split(x):
+        return np.swapaxes(x.reshape(*x.shape[:-1], n_heads, -1), -3, -2)
+
+    q, k, v = (
+        split(x @ parameters[name])
+        for x, name in ((query, "w_query"), (key, "w_key"), (query, "w_value"))
+    )
+    scores = q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1])
+    weights = softmax(scores, mask[..., None, :, :])
+    return np.swapaxes(weights @ v, -3, -2).reshape(query.shape) @ parameters["w_output"]
+
+
+def large_negative_score(query, key, mask, parameters, n_heads):
+    def split(x):
+        return np.swapaxes(x.reshape(*x.shape[:-1], n_heads, -1), -3, -2)
+
+    q, k, v = (
+        split(x @ parameters[name])
+        for x, name in ((query, "w_query"), (key, "w_key"), (key, "w_value"))
+    )
+    scores = q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1])
+    weights = softmax(np.where(mask[..., None, :, :], scores, -1e9))
+    return np.swapaxes(weights @ v, -3, -2).reshape(query.shape) @ parameters["w_output"]
+
+
+def heads_axis_among_the_queries(query, key, mask, parameters, n_heads):
+    def split(x):
+        return np.swapaxes(x.reshape(*x.shape[:-1], n_heads, -1), -3, -2)
+
+    q, k, v = (
+        split(x @ parameters[name])
+        for x, name in ((query, "w_query"), (key, "w_key"), (key, "w_value"))
+    )
+    scores = q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1])
+    weights = softmax(scores, mask[..., None, :])
+    return np.swapaxes(weights @ v, -3, -2).reshape(query.shape) @ parameters["w_output"]
+
+
 MISTAKES = (
     Mistake(
         "the mask meets the heads",
@@ -443,6 +495,29 @@ MISTAKES = (
         axes_from_the_front,
         "For one sentence this is right. With leading axes the first axis is the batch: count axes "
         "from the end.",
+    ),
+    Mistake(
+        "the mask after the softmax",
+        masked_after_softmax,
+        "Hidden keys have taken their share before you set them to 0, so a row sums to less than one. "
+        "Hand the mask to softmax.",
+    ),
+    Mistake(
+        "values made of the queries",
+        values_of_the_queries,
+        "Your values are made of `query`. Keys *and values* are made of `key`: what is looked at.",
+    ),
+    Mistake(
+        "equal weights where nothing may be looked at",
+        large_negative_score,
+        "When all scores of a row are the same large negative number they are equal again, and hidden "
+        "keys share the weight. softmax with the mask leaves such a row at 0.",
+    ),
+    Mistake(
+        "the axis for the heads in the wrong place",
+        heads_axis_among_the_queries,
+        "mask[..., None, :] puts the new axis between queries and keys, so the mask's queries are lined "
+        "up with the heads. It belongs before both: mask[..., None, :, :].",
     ),
 )
 

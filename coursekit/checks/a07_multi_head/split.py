@@ -106,6 +106,10 @@ def last_head_first(x, n_heads):
     return np.swapaxes(heads, -3, -2)[..., ::-1, :, :]
 
 
+def all_axes_turned_round(x, n_heads):
+    return x.reshape(*x.shape[:-1], n_heads, x.shape[-1] // n_heads).T
+
+
 MISTAKES = (
     Mistake(
         "a plain reshape",
@@ -175,6 +179,12 @@ MISTAKES = (
         "the last head first",
         last_head_first,
         "The heads come in reverse order. The first columns are the first head's.",
+    ),
+    Mistake(
+        "all axes turned round",
+        all_axes_turned_round,
+        ".T turns *all* axes round, columns of a head first. Only heads and length must change places: "
+        "np.swapaxes with -3 and -2.",
     ),
 )
 

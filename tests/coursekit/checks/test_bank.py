@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from coursekit.checks import exercises
-from coursekit.checks.engine import examine
+from coursekit.checks.engine import TRIED_ON, examine
 from coursekit.checks.registry import ASSIGNMENTS
 from coursekit.checks.seeds import DEFAULT_HIDDEN_SEED, PUBLIC_SEED, generator
 from coursekit.checks.surface import run
@@ -190,6 +190,38 @@ def test_a_law_holds_for_the_reference_and_can_be_broken(exercise, law):
         assert law.broken(requests, values) is None
         bent = [*values[:-1], tuple(value - 100 - np.abs(value) for value in values[-1])]
         assert law.broken(requests, bent).endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("exercise", "law"), LAWS, ids=[f"{e.identifier}-{law.statement}" for e, law in LAWS]
+)
+def test_a_law_asks_for_no_more_axes_than_the_cases_of_its_part(exercise, law):
+    most = {}
+    for case in _cases(exercise, PUBLIC_SEED):
+        if case.part == law.part:
+            for name, axes in _axes(case.request).items():
+                most[name] = max(most.get(name, 0), axes)
+    for request in law.requests(generator(PUBLIC_SEED, exercise.identifier, law.statement)):
+        assert all(axes <= most[name] for name, axes in _axes(request).items())
+
+
+def _axes(request):
+    return {
+        name: value.ndim
+        for name, value in request.arguments.items()
+        if isinstance(value, np.ndarray)
+    }
+
+
+@each_exercise
+def test_a_mistake_in_later_parts_keeps_the_points_of_the_first(exercise):
+    first = exercise.parts[0].name
+    for mistake in exercise.mistakes:
+        report = examine(exercise, mistake.function, PUBLIC_SEED)
+        if len(report.failures) > 1 and first in report.failures:
+            failure = report.failures[first]
+            assert failure.finding.question != "law", mistake.name
+            assert failure.case_name != TRIED_ON, mistake.name
 
 
 @each_exercise

@@ -66,6 +66,25 @@ def test_a_small_case_prints_its_numbers():
     assert "largest difference in scores: " in text
 
 
+def test_what_stops_between_cases_and_law_is_shown_with_its_numbers():
+    def six_keys_at_most(scores, reward):
+        if scores.shape[-1] == 5 and scores.dtype == np.float64:
+            raise ValueError("five keys")
+        return exercise("05.exact_gradient").reference(scores, reward)
+
+    text = describe(examine(exercise("05.exact_gradient"), six_keys_at_most, PUBLIC_SEED))
+    assert "On numbers that a law is tried on: exact_gradient stopped with ValueError" in text
+    assert "scores, shape (2, 5):" in text
+
+
+def test_numbers_from_paper_are_counted_as_on_paper():
+    def slips():
+        return np.array([2.0, -0.75, 0.25, -3.5, -0.25, -2.5])
+
+    text = describe(examine(exercise("05.estimates_by_hand"), slips, PUBLIC_SEED))
+    assert "numbers: not right at [3], [5] (the 4th, 6th)" in text
+
+
 def test_a_large_case_prints_shapes_and_the_largest_difference():
     def wrong_when_large(components, widths):
         right = exercise("03.score_variances").reference(components, widths)

@@ -1,5 +1,6 @@
 """`check`, `mark` and `hint` as a notebook uses them, and where their seeds come from."""
 
+import itertools
 import re
 import subprocess
 import sys
@@ -36,11 +37,11 @@ def test_check_and_mark_agree(entry, capsys):
 
 @each_exercise
 def test_points_are_a_float_between_zero_and_the_maximum(entry):
-    shares = {0.0, entry.points}
-    kept = 0.0
-    for part in entry.parts:
-        kept += part.share * entry.points
-        shares.add(round(kept, 2))
+    first, *others = (part.share for part in entry.parts)
+    shares = {0.0}
+    for count in range(len(others) + 1):
+        for kept in itertools.combinations(others, count):
+            shares.add(round((first + sum(kept)) * entry.points, 2))
     for mistake in entry.mistakes:
         earned = examine(entry, mistake.function, DEFAULT_HIDDEN_SEED).earned(entry.points)
         assert type(earned) is float
