@@ -22,6 +22,7 @@ help:  ## say what can be typed
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
 
 setup: $(READY)  ## create .venv with the tested versions (every other verb does it when needed)
+	@echo "Ready. To learn: make learn. To read: make serve. All that can be typed: make help."
 
 $(READY): pyproject.toml constraints.txt data-requirements.txt
 	@test -n "$(PYTHON)" || { echo "No Python found. Install Python 3.11, or name it: make PYTHON=/path/to/python3.11"; exit 1; }

@@ -68,7 +68,7 @@ def lookup(identifier):
     return DOUBLE
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def registry():
     return lookup
 
@@ -78,11 +78,17 @@ def source():
     return SOURCE
 
 
-@pytest.fixture
-def course(tmp_path):
-    """Return the root of a course that has been written, but not built."""
-    root = tmp_path / "course"
+@pytest.fixture(scope="session")
+def written_course(tmp_path_factory):
+    """Return the root of a course that nobody may change."""
+    root = tmp_path_factory.mktemp("written") / "course"
     (root / "solutions").mkdir(parents=True)
     (root / "solutions" / "90_doubling.py").write_text(SOURCE, encoding="utf-8")
     shutil.copy(PROJECT / "nbgrader_config.py", root)
     return root
+
+
+@pytest.fixture
+def course(written_course, tmp_path):
+    """Return the root of a course that has been written, but not built."""
+    return shutil.copytree(written_course, tmp_path / "course")

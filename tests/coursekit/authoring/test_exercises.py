@@ -11,9 +11,10 @@ import pytest
 from jupyter_client.kernelspec import KernelSpecManager
 from nbclient import NotebookClient
 
+from coursekit.authoring.sources import build_sources
 from coursekit.checks import exercises
 from coursekit.notebooks import source_of
-from coursekit.simulate import simulated_class
+from coursekit.simulate import solved_notebook
 
 PROJECT = Path(__file__).resolve().parents[3]
 ASSIGNMENTS = tuple(dict.fromkeys(entry.assignment for entry in exercises()))
@@ -23,11 +24,11 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory):
-    root = tmp_path_factory.mktemp("course")
-    for name in ("solutions", "exercises", "book", "attnkit"):
-        (root / name).symlink_to(PROJECT / name)
-    return root
+def sources(tmp_path_factory):
+    """Return a folder with the source notebook of every assignment, built once."""
+    folder = tmp_path_factory.mktemp("sources")
+    build_sources(PROJECT, folder)
+    return folder
 
 
 def executed(notebook, folder, monkeypatch):
@@ -53,10 +54,9 @@ def text(cell):
 
 
 @pytest.mark.parametrize("assignment", ASSIGNMENTS)
-def test_with_the_solutions_every_check_passes(assignment, project, tmp_path, monkeypatch):
-    right, *_ = simulated_class(project, assignment, together=True)
-    assert right.kind == "right"
-    cells = executed(right.notebook, tmp_path, monkeypatch)
+def test_with_the_solutions_every_check_passes(assignment, sources, tmp_path, monkeypatch):
+    right = solved_notebook(PROJECT, assignment, sources=sources)
+    cells = executed(right, tmp_path, monkeypatch)
     assert [(source_of(cell), errors(cell)) for cell in cells if errors(cell)] == []
     noisy = [o for cell in cells for o in cell.outputs if o.get("name") == "stderr"]
     assert noisy == []

@@ -22,8 +22,21 @@ def exercises(tmp_path):
     return folder
 
 
-def test_nbgrader_releases_and_leaves_nothing_else(course, registry):
-    report = release(course, lookup=registry)
+@pytest.fixture(scope="module")
+def released_once(written_course, registry, tmp_path_factory):
+    """Return a course that nbgrader has released, and what was reported; nobody may change it."""
+    root = shutil.copytree(written_course, tmp_path_factory.mktemp("released") / "course")
+    return root, release(root, lookup=registry)
+
+
+@pytest.fixture
+def released(released_once, tmp_path):
+    """Return a copy of the released course that a test may change."""
+    return shutil.copytree(released_once[0], tmp_path / "released")
+
+
+def test_nbgrader_releases_and_leaves_nothing_else(released_once):
+    course, report = released_once
     assert report.written == [NOTEBOOK, MANIFEST]
     assert assignments(course) == ("90_doubling",)
     text = (course / "exercises" / NOTEBOOK).read_text(encoding="utf-8")
@@ -44,25 +57,23 @@ def test_nbgrader_releases_and_leaves_nothing_else(course, registry):
 
 
 @pytest.mark.slow
-def test_a_second_release_changes_nothing(course, registry):
-    release(course, lookup=registry)
-    before = {path: path.read_bytes() for path in (course / "exercises").rglob("*.*")}
-    report = release(course, lookup=registry)
+def test_a_second_release_changes_nothing(released, registry):
+    before = {path: path.read_bytes() for path in (released / "exercises").rglob("*.*")}
+    report = release(released, lookup=registry)
     assert not report.changes
     assert report.unchanged == [NOTEBOOK]
-    assert {path: path.read_bytes() for path in (course / "exercises").rglob("*.*")} == before
+    assert {path: path.read_bytes() for path in (released / "exercises").rglob("*.*")} == before
 
 
 @pytest.mark.slow
-def test_nbgrader_itself_writes_the_same_bytes(course, registry):
+def test_nbgrader_itself_writes_the_same_bytes(released):
     """An instructor registers the assignment with `nbgrader generate_assignment --force`."""
     from coursekit.authoring.nbgrader_command import nbgrader
 
-    release(course, lookup=registry)
-    before = (course / "exercises" / NOTEBOOK).read_bytes()
-    nbgrader(["generate_assignment", "90_doubling", "--force"], course)
-    assert (course / "exercises" / NOTEBOOK).read_bytes() == before
-    assert (course / "gradebook.db").is_file()
+    before = (released / "exercises" / NOTEBOOK).read_bytes()
+    nbgrader(["generate_assignment", "90_doubling", "--force"], released)
+    assert (released / "exercises" / NOTEBOOK).read_bytes() == before
+    assert (released / "gradebook.db").is_file()
 
 
 def test_a_leak_is_not_released(course, registry, monkeypatch):
