@@ -4,7 +4,7 @@ import numpy as np
 
 from .model import Finding
 
-__all__ = ["judge_prediction", "shows"]
+__all__ = ["hardly", "judge_prediction", "shows"]
 
 
 def judge_prediction(shape, lowest, highest, why):
@@ -34,8 +34,10 @@ def judge_prediction(shape, lowest, highest, why):
             )
         if guess.dtype.kind not in "fiu":
             return Finding("dtype", guess.dtype.kind, f"expected numbers, got {guess.dtype}.")
-        if not np.isfinite(guess).all():
+        if np.isnan(guess).any():
             return Finding("finite", "not finite", "a guess must be a number; NaN is none.")
+        if np.isinf(guess).any():
+            return Finding("finite", "infinite", "a guess must be a number; infinity is none.")
         if (guess > highest).any():
             return Finding("value", "too high", _outside(guess, guess > highest, why["high"]))
         if (guess < lowest).any():
@@ -52,3 +54,11 @@ def _outside(guess, outside, why):
 def shows(right, faulty, threshold=1e-3):
     """Whether two results differ enough to be seen, in shape or in numbers."""
     return right.shape != faulty.shape or bool((np.abs(right - faulty) > threshold).any())
+
+
+def hardly(right, faulty, threshold=1e-3):
+    """The sentence about two results that differ, and by too little to be seen."""
+    return (
+        f"the faulty program and a right one differ on these, but by {np.abs(right - faulty).max():.1g} "
+        f"at most; asked for is more than {threshold:g}."
+    )

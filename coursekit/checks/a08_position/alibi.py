@@ -116,6 +116,27 @@ def weights_returned(m, n, slopes):
     return np.exp(-slopes[:, None, None] * np.abs(distance))
 
 
+def slopes_of_its_own(m, n, slopes):
+    distance = np.abs(np.arange(n) - (np.arange(m)[:, None] + n - m))
+    own = 2.0 ** (-8 * np.arange(1, len(slopes) + 1) / len(slopes))
+    return -own[:, None, None] * distance
+
+
+def divided_by_the_slope(m, n, slopes):
+    distance = np.abs(np.arange(n) - (np.arange(m)[:, None] + n - m))
+    return -distance / slopes[:, None, None]
+
+
+def one_axis_too_few(m, n, slopes):
+    distance = np.abs(np.arange(n) - (np.arange(m)[:, None] + n - m))
+    return -slopes[:, None] * distance
+
+
+def never_before_the_first(m, n, slopes):
+    distance = np.abs(np.arange(n) - (np.arange(m)[:, None] + max(n - m, 0)))
+    return -slopes[:, None, None] * distance
+
+
 MISTAKES = (
     Mistake(
         "distance rewarded",
@@ -192,6 +213,30 @@ MISTAKES = (
         "exponentials returned",
         weights_returned,
         "exp is the business of the softmax. The bias is added to the scores before it.",
+    ),
+    Mistake(
+        "slopes of its own",
+        slopes_of_its_own,
+        "The slopes came as an argument, any numbers above 0. You computed others and never used "
+        "those.",
+    ),
+    Mistake(
+        "divided by the slope",
+        divided_by_the_slope,
+        "You divide by the slope, so the flattest head falls fastest. The bias is minus slope "
+        "*times* distance.",
+    ),
+    Mistake(
+        "a slope for each query",
+        one_axis_too_few,
+        "With one axis added a slope meets a query: (H, 1) is lined up with (m, n). Each head has "
+        "a slope: give slopes the shape (H, 1, 1).",
+    ),
+    Mistake(
+        "no query before the first key",
+        never_before_the_first,
+        "With more queries than keys n - m is negative, and so it should be: the first queries "
+        "stand *before* all keys. You made it 0.",
     ),
 )
 

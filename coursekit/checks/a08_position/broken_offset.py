@@ -9,7 +9,7 @@ import numpy as np
 from attnkit.numpy import relative_index, softmax
 
 from ..draw import normal, readable
-from ..judges import shows
+from ..judges import hardly, shows
 from ..laws import same
 from ..model import Case, Contents, Exercise, Finding, Mistake, Part
 from ..surface import Call
@@ -67,8 +67,11 @@ def judge_counterexample(request, value):
             f"a table of {len(table)} rows serves up to {longest} words. For {n_words} the faulty "
             f"program stops with an error, and whoever sees an error is not misled.",
         )
-    if shows(relative_weights(scores, table), faulty_relative_weights(scores, table)):
+    right, faulty = relative_weights(scores, table), faulty_relative_weights(scores, table)
+    if shows(right, faulty):
         return None
+    if shows(right, faulty, 1e-9):
+        return Finding("value", "hardly", hardly(right, faulty))
     return Finding(
         "value",
         _why_hidden(n_words, longest, table),
@@ -135,6 +138,10 @@ def no_words():
     return np.zeros((0, 0)), np.array([0.0, 0.0, 1.0, 0.0, 0.0])
 
 
+def hardly_any_difference():
+    return np.zeros((2, 2)), np.array([0.0, 0.0, 0.0001, 0.0, 0.0])
+
+
 COUNTEREXAMPLE_MISTAKES = (
     Mistake(
         "as long as the table allows",
@@ -199,6 +206,13 @@ COUNTEREXAMPLE_MISTAKES = (
         "no words",
         no_words,
         "Without words nothing is computed, so nothing can be wrong.",
+    ),
+    Mistake(
+        "hardly any difference",
+        hardly_any_difference,
+        "The right row is read by the one program and not by the other, but the numbers are so "
+        "alike that the weights hardly differ. Let the row of distance 0 differ by 1 or more, and "
+        "keep the scores small, so that no weight is nearly 1 already.",
     ),
 )
 
@@ -337,6 +351,17 @@ def scores_overwritten(scores, table):
     return softmax(scores)
 
 
+def last_row_for_the_middle(scores, table):
+    distance = np.arange(scores.shape[-1]) - np.arange(scores.shape[-1])[:, None]
+    return softmax(scores + table[distance + len(table) - 1])
+
+
+def weights_down_the_columns(scores, table):
+    distance = np.arange(scores.shape[-1]) - np.arange(scores.shape[-1])[:, None]
+    shifted = scores + table[distance + len(table) // 2]
+    return np.swapaxes(softmax(np.swapaxes(shifted, -1, -2)), -1, -2)
+
+
 MENDED_MISTAKES = (
     Mistake(
         "as it was",
@@ -423,6 +448,17 @@ MENDED_MISTAKES = (
         "scores overwritten",
         scores_overwritten,
         "The weights are right, but += writes into the caller's scores.",
+    ),
+    Mistake(
+        "the last row for the middle",
+        last_row_for_the_middle,
+        "len(table) - 1 is the *last* row, so keys after the query fall out of the table. "
+        "Distance 0 has the middle row, len(table) // 2.",
+    ),
+    Mistake(
+        "weights down the columns",
+        weights_down_the_columns,
+        "Your columns sum to one. Each query shares its weight among the keys: the last axis.",
     ),
 )
 

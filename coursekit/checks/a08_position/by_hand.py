@@ -57,6 +57,26 @@ def slope_of_eight_heads():
     return np.array([11.0, 5.0, 7.0, 0.0, 5.0, -4.0])
 
 
+def a_row_for_each_token():
+    return np.array([6.0, 5.0, 7.0, 0.0, 5.0, -0.5])
+
+
+def distance_as_a_row():
+    return np.array([11.0, 0.0, 7.0, 0.0, 5.0, -0.5])
+
+
+def one_side_only():
+    return np.array([11.0, 5.0, 4.0, 0.0, 5.0, -0.5])
+
+
+def offset_forgotten():
+    return np.array([11.0, 5.0, 7.0, -3.0, 2.0, -0.5])
+
+
+def slope_for_the_bias():
+    return np.array([11.0, 5.0, 7.0, 0.0, 5.0, -0.015625])
+
+
 MISTAKES = (
     Mistake(
         "two rows a token",
@@ -114,6 +134,36 @@ MISTAKES = (
         slope_of_eight_heads,
         "In the last question you took 2 to the power of -3, the third slope of *eight* heads. With "
         "four the exponents go in steps of 8/4 = 2.",
+    ),
+    Mistake(
+        "a row for each token",
+        a_row_for_each_token,
+        "In the first question you counted tokens. The table has a row for each *distance*, and "
+        "there are distances on both sides: -5 to 5.",
+    ),
+    Mistake(
+        "the distance for the row",
+        distance_as_a_row,
+        "In the second question you gave the distance itself. Rows are counted from the smallest "
+        "distance, -5, which has row 0.",
+    ),
+    Mistake(
+        "one side only",
+        one_side_only,
+        "In the third question you counted one side. Keys stand before the query and after it: "
+        "the distances -3 to 3.",
+    ),
+    Mistake(
+        "the offset forgotten",
+        offset_forgotten,
+        "In the fourth and fifth question you gave the clipped distance. The smallest distance, "
+        "-3, has row 0: add 3.",
+    ),
+    Mistake(
+        "the slope for the bias",
+        slope_for_the_bias,
+        "In the last question you left the distance out, or clipped it. The bias is minus the slope "
+        "times the distance, 32: the clip belongs to the table, and ALiBi has none.",
     ),
 )
 

@@ -270,6 +270,34 @@ class PairReturned(torch.nn.Module):
         return scores / query.shape[-1] ** 0.5, vectors
 
 
+class WeightsReturned(torch.nn.Module):
+    def __init__(self, d_head, clip):
+        super().__init__()
+        self.clip = clip
+        self.table = torch.nn.Parameter(torch.zeros(2 * clip + 1, d_head))
+
+    def forward(self, query, key):
+        m, n = query.shape[1], key.shape[1]
+        distance = torch.arange(n) - (torch.arange(m)[:, None] + n - m)
+        vectors = self.table[distance.clamp(-self.clip, self.clip) + self.clip]
+        scores = query @ key.transpose(-1, -2) + (query[:, :, None] * vectors).sum(-1)
+        return (scores / query.shape[-1] ** 0.5).softmax(dim=-1)
+
+
+class RootOfTheLength(torch.nn.Module):
+    def __init__(self, d_head, clip):
+        super().__init__()
+        self.clip = clip
+        self.table = torch.nn.Parameter(torch.zeros(2 * clip + 1, d_head))
+
+    def forward(self, query, key):
+        m, n = query.shape[1], key.shape[1]
+        distance = torch.arange(n) - (torch.arange(m)[:, None] + n - m)
+        vectors = self.table[distance.clamp(-self.clip, self.clip) + self.clip]
+        scores = query @ key.transpose(-1, -2) + (query[:, :, None] * vectors).sum(-1)
+        return scores / key.shape[1] ** 0.5
+
+
 MISTAKES = (
     Mistake(
         "a tensor that is no parameter",
@@ -375,5 +403,16 @@ MISTAKES = (
         PairReturned,
         "Both came back. The scores alone are asked for; whoever calls this would take the pair for "
         "one tensor.",
+    ),
+    Mistake(
+        "weights returned",
+        WeightsReturned,
+        "These are weights. Asked for are the scores; the softmax comes after them.",
+    ),
+    Mistake(
+        "the root of the length",
+        RootOfTheLength,
+        "You divide by the root of the number of keys. The scale is the root of the width, "
+        "query.shape[-1].",
     ),
 )

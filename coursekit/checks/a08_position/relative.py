@@ -108,6 +108,16 @@ def floating_point_rows(m, n, clip):
     return np.clip(distance, -float(clip), float(clip)) + clip
 
 
+def smallest_subtracted(m, n, clip):
+    distance = np.clip(np.arange(n) - (np.arange(m)[:, None] + n - m), -clip, clip)
+    return distance - distance.min()
+
+
+def never_before_the_first(m, n, clip):
+    distance = np.arange(n) - (np.arange(m)[:, None] + max(n - m, 0))
+    return np.clip(distance, -clip, clip) + clip
+
+
 MISTAKES = (
     Mistake(
         "query minus key",
@@ -190,6 +200,18 @@ MISTAKES = (
         "floating-point rows",
         floating_point_rows,
         "Rows of an array are looked up with whole numbers; NumPy refuses 2.0 as a row.",
+    ),
+    Mistake(
+        "the smallest distance at hand",
+        smallest_subtracted,
+        "You number rows from the smallest distance of *this* call, so distance 0 has another row "
+        "in a longer sequence. The smallest distance of the table is -clip, always: add clip.",
+    ),
+    Mistake(
+        "no query before the first key",
+        never_before_the_first,
+        "With more queries than keys n - m is negative, and so it should be: the first queries "
+        "stand *before* all keys. You made it 0, as if they began at the first key.",
     ),
 )
 

@@ -160,6 +160,46 @@ def keys_overwritten(query, key, table):
     return scores
 
 
+def offset_forgotten(query, key, table):
+    clip = len(table) // 2
+    scores = np.zeros((len(query), len(key)))
+    for i in range(len(query)):
+        for j in range(len(key)):
+            vector = table[max(-clip, min(clip, j - i))]
+            scores[i, j] = query[i] @ (key[j] + vector) / np.sqrt(len(query[i]))
+    return scores
+
+
+def keys_down_the_side(query, key, table):
+    clip = len(table) // 2
+    scores = np.zeros((len(query), len(key)))
+    for i in range(len(query)):
+        for j in range(len(key)):
+            vector = table[max(-clip, min(clip, j - i)) + clip]
+            scores[j, i] = query[i] @ (key[j] + vector) / np.sqrt(len(query[i]))
+    return scores
+
+
+def root_of_the_length(query, key, table):
+    clip = len(table) // 2
+    scores = np.zeros((len(query), len(key)))
+    for i in range(len(query)):
+        for j in range(len(key)):
+            vector = table[max(-clip, min(clip, j - i)) + clip]
+            scores[i, j] = query[i] @ (key[j] + vector) / np.sqrt(len(query))
+    return scores
+
+
+def weights_returned(query, key, table):
+    clip = len(table) // 2
+    scores = np.zeros((len(query), len(key)))
+    for i in range(len(query)):
+        for j in range(len(key)):
+            vector = table[max(-clip, min(clip, j - i)) + clip]
+            scores[i, j] = query[i] @ (key[j] + vector) / np.sqrt(len(query[i]))
+    return np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+
+
 MISTAKES = (
     Mistake(
         "the table never used",
@@ -230,6 +270,30 @@ MISTAKES = (
         keys_overwritten,
         "together = key[j] makes no copy: += then writes into the caller's keys, and the vectors of "
         "all distances pile up in them. Write key[j] + ….",
+    ),
+    Mistake(
+        "the offset forgotten",
+        offset_forgotten,
+        "You look up the clipped distance itself. For keys before the query it is negative, and "
+        "NumPy counts that from the end of the table without a word. Distance 0 has the middle "
+        "row: add the clip.",
+    ),
+    Mistake(
+        "keys down the side",
+        keys_down_the_side,
+        "Your table has a row for each key. Queries stand down the side: the score of query i and "
+        "key j goes to [i, j].",
+    ),
+    Mistake(
+        "the root of the length",
+        root_of_the_length,
+        "You divide by the root of the number of words. What grows with it is not the score: "
+        "divide by the root of the width d, query.shape[1].",
+    ),
+    Mistake(
+        "weights returned",
+        weights_returned,
+        "These are weights. Asked for are the scores; the softmax comes after them.",
     ),
 )
 

@@ -143,7 +143,7 @@ def _text(numbers):
 
 def cases(random):
     m, start = int(random.integers(3, 5)), int(random.integers(5, 20))
-    later = np.sort(random.choice(np.arange(1, 9), 3, replace=False))
+    later = np.sort(random.choice(np.arange(1, 9), 3, replace=False))[[1, 2, 0]]  # in no order
     return [
         Case(
             "one row of one pair, at position 1",
@@ -166,7 +166,7 @@ def cases(random):
             Call({"x": normal(random, 5, 8), "positions": np.arange(5)}),
         ),
         Case(
-            "rows of width 4 at scattered positions",
+            "rows of width 4 at scattered positions in no order",
             Call({"x": normal(random, 3, 4), "positions": later}),
         ),
         Case(
@@ -369,6 +369,39 @@ def half_of_each_pair(x, positions):
     return turned
 
 
+def positions_sorted(x, positions):
+    d = x.shape[-1]
+    angle = np.sort(positions)[:, None] * 10000.0 ** (-np.arange(0, d, 2) / d)
+    first, second = x[..., 0::2], x[..., 1::2]
+    turned = np.empty_like(x)
+    turned[..., 0::2] = first * np.cos(angle) - second * np.sin(angle)
+    turned[..., 1::2] = first * np.sin(angle) + second * np.cos(angle)
+    return turned
+
+
+def counted_from_one(x, positions):
+    d = x.shape[-1]
+    angle = (positions[:, None] + 1) * 10000.0 ** (-np.arange(0, d, 2) / d)
+    first, second = x[..., 0::2], x[..., 1::2]
+    turned = np.empty_like(x)
+    turned[..., 0::2] = first * np.cos(angle) - second * np.sin(angle)
+    turned[..., 1::2] = first * np.sin(angle) + second * np.cos(angle)
+    return turned
+
+
+def cosines_alone(x, positions):
+    d = x.shape[-1]
+    angle = positions[:, None] * 10000.0 ** (-np.arange(0, d, 2) / d)
+    turned = np.empty_like(x)
+    turned[..., 0::2] = x[..., 0::2] * np.cos(angle)
+    turned[..., 1::2] = x[..., 1::2] * np.cos(angle)
+    return turned
+
+
+def nothing_turned(x, positions):
+    return x.copy()
+
+
 MISTAKES = (
     Mistake(
         "the factor 2 forgotten",
@@ -460,6 +493,29 @@ MISTAKES = (
         "half of each pair",
         half_of_each_pair,
         "Only the first number of each pair changed. A turn moves both.",
+    ),
+    Mistake(
+        "the positions sorted",
+        positions_sorted,
+        "You put the positions into order, so rows turn by the positions of others. Row i stands "
+        "at positions[i], in whatever order they come.",
+    ),
+    Mistake(
+        "positions counted from one",
+        counted_from_one,
+        "You turn by a position more than was given. Distances are right all the same, but "
+        "position 0 does not turn: the angle is positions times the frequency.",
+    ),
+    Mistake(
+        "cosines alone",
+        cosines_alone,
+        "Each number is multiplied by its cosine, so lengths shrink. A turn mixes the two numbers "
+        "of a pair: a cos - b sin, and a sin + b cos.",
+    ),
+    Mistake(
+        "nothing turned",
+        nothing_turned,
+        "The rows came back as they were: no position has left a trace in them.",
     ),
 )
 

@@ -115,6 +115,31 @@ def power_below_alone(n_heads):
     return 2.0 ** (-8 * np.arange(1, below + 1) / below)
 
 
+def negative_slopes(n_heads):
+    below = 2 ** int(np.log2(n_heads))
+    first = 2.0 ** (-8 * np.arange(1, below + 1) / below)
+    between = 2.0 ** (-8 * np.arange(1, 2 * (n_heads - below), 2) / (2 * below))
+    return -np.concatenate([first, between])
+
+
+def added_in_front(n_heads):
+    below = 2 ** int(np.log2(n_heads))
+    first = 2.0 ** (-8 * np.arange(1, below + 1) / below)
+    between = 2.0 ** (-8 * np.arange(1, 2 * (n_heads - below), 2) / (2 * below))
+    return np.concatenate([between, first])
+
+
+def strictly_below(n_heads):
+    below = 2 ** int(np.ceil(np.log2(n_heads)) - 1) if n_heads > 1 else 1
+    first = 2.0 ** (-8 * np.arange(1, below + 1) / below)
+    between = 2.0 ** (-8 * np.arange(1, 2 * (n_heads - below), 2) / (2 * below))
+    return np.concatenate([first, between])
+
+
+def whole_division(n_heads):
+    return 2.0 ** (-8 * np.arange(1, n_heads + 1) // n_heads)
+
+
 MISTAKES = (
     Mistake(
         "one formula for all head counts",
@@ -195,6 +220,30 @@ MISTAKES = (
         "slopes missing",
         power_below_alone,
         "There is a slope for each head. For a count that is no power of two yours are too few.",
+    ),
+    Mistake(
+        "negative slopes",
+        negative_slopes,
+        "The minus belongs to the bias, which is minus slope times distance. Slopes themselves "
+        "are above 0.",
+    ),
+    Mistake(
+        "the added ones in front",
+        added_in_front,
+        "All slopes are right, but those of the power of two above come first. They belong behind "
+        "the slopes of the power below.",
+    ),
+    Mistake(
+        "a power of two strictly below",
+        strictly_below,
+        "For a power of two you take half of it and fill up from above. If the number of heads is "
+        "a power of two, its own formula holds for all heads.",
+    ),
+    Mistake(
+        "whole division in the exponent",
+        whole_division,
+        "// cuts the exponent to a whole number, so that with more than eight heads several share "
+        "a slope. The exponent is a fraction: /.",
     ),
 )
 
