@@ -500,9 +500,9 @@ mark("10.cached_attention", cached_attention, points=5)
 #   rooms behind the first `length` rows and moves `length`. Their queries attend, causally, to all rows
 #   that are stored by then. It returns the output alone, `(batch, m, d_v)`. There is always room enough.
 #
-# Your module is built, loaded with parameters *and a cache that holds something*, run once, and
-# differentiated: gradients must reach `x` and all three parameters. (The check sees the output only. That
-# several calls fit together is for the cell below.) Three of the five points are for one new token or an
+# Your module is built, loaded with parameters *and a cache that holds something*, run, and differentiated:
+# gradients must reach `x` and all three parameters. In one case it is called three times in a row, and each
+# call must find what the earlier ones have stored. Three of the five points are for one new token or an
 # empty cache, two for chunks. (Chapter 10: *The cache*.)
 
 

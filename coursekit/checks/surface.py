@@ -42,12 +42,17 @@ class Forward:
     parameters by name, `inputs` the arrays it is called with, in order. With a `cotangent` (an
     array shaped like the output) the outcome also holds, after the output, the gradients of
     ``sum(output * cotangent)`` with respect to every input and every entry of `state`.
+
+    With `pieces` (sizes) the module is called once for each piece of its first input, cut along
+    axis 1, and the outputs are joined along that axis: for modules that keep something from call
+    to call. Then there is no going back.
     """
 
     construct: Mapping
     state: Mapping
     inputs: Mapping
     cotangent: np.ndarray | None = None
+    pieces: tuple = ()
 
     @property
     def arguments(self):
@@ -145,13 +150,25 @@ def _forward(module_class, request):
     inputs = tensors(request.inputs, request.cotangent is not None)
     try:
         module = module_class(*request.construct.values())
+        if not isinstance(module, torch.nn.Module):
+            raise TypeError(f"what came is no torch.nn.Module, but {_what(module)}")
         stage = "load"
         # Before loading: a module made in float32 would round a float64 state.
         module.to(dtype=next(t.dtype for t in inputs.values() if t.is_floating_point()))
         module.load_state_dict(tensors(request.state, differentiable=False))
         stage = "forward"
-        output = module(*inputs.values())
+        if request.pieces:
+            first, *others = inputs.values()
+            outputs = []
+            with torch.no_grad():
+                for piece in first.split(request.pieces, dim=1):
+                    outputs.append(module(piece, *others))
+            output = _joined(torch, outputs)
+        else:
+            output = module(*inputs.values())
+        stage = "read"
         kept = _rebuild(output, _plain_tensor)
+        stage = "backward"
         if request.cotangent is not None and kept["kind"] == "value" and kept["form"] == "array":
             kept["value"] += _products(torch, module, inputs, output, request)
     except KeyboardInterrupt:
@@ -164,6 +181,16 @@ def _forward(module_class, request):
         if not _same(np.asarray(value), inputs[n].detach().numpy())
     )
     return {**kept, "changed": changed}
+
+
+def _joined(torch, outputs):
+    """The outputs of several calls as one; if they do not fit together, the last that came."""
+    kinds = {type(output) for output in outputs}
+    if kinds == {torch.Tensor} and all(output.ndim > 1 for output in outputs):
+        shapes = {(output.shape[0], *output.shape[2:]) for output in outputs}
+        if len(shapes) == 1 and len({output.dtype for output in outputs}) == 1:
+            return torch.cat(outputs, dim=1)
+    return outputs[-1]
 
 
 def _products(torch, module, inputs, output, request):
@@ -273,11 +300,12 @@ def _raised(error, stage):
     traceback = BaseException.__dict__["__traceback__"].__get__(error).tb_next
     line, entered = _line(traceback)
     never = traceback is None if stage == "call" else stage == "forward" and not entered
+    lines = _text(error).split("\n\t")
     return {
         "kind": "raised",
         "error": _type_name(type(error)),
         # The first line of torch's message about a state names the learner's class; the rest helps.
-        "sentence": " ".join(_text(error).split("\n\t")[stage == "load" :]),
+        "sentence": " ".join(lines[stage == "load" and len(lines) > 1 :]),
         "line": line,
         "stage": "signature" if never else stage,
     }
@@ -289,7 +317,7 @@ def _line(traceback):
     while traceback is not None and steps < sys.getrecursionlimit():
         file = traceback.tb_frame.f_code.co_filename
         # A module is called through torch's own file, a vectorised function through NumPy's.
-        own = own or ("" if file.startswith(INSTALLED) else file)
+        own = own or ("" if file.startswith(INSTALLED) or file == __file__ else file)
         if file == own:
             found = traceback
         traceback, steps = traceback.tb_next, steps + 1

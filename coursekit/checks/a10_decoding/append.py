@@ -207,6 +207,35 @@ def length_left_out(key_room, value_room, length, key, value):
     return key_room, value_room
 
 
+def values_not_written(key_room, value_room, length, key, value):
+    end = length + key.shape[2]
+    if end > key_room.shape[2]:
+        return key_room, value_room, length
+    key_room[:, :, length:end] = key
+    return key_room, value_room, end
+
+
+def number_of_new_rows(key_room, value_room, length, key, value):
+    end = length + key.shape[2]
+    if end > key_room.shape[2]:
+        return key_room, value_room, length
+    key_room[:, :, length:end], value_room[:, :, length:end] = key, value
+    return key_room, value_room, key.shape[2]
+
+
+def rooms_exchanged(key_room, value_room, length, key, value):
+    end = length + key.shape[2]
+    if end > key_room.shape[2]:
+        return value_room, key_room, length
+    key_room[:, :, length:end], value_room[:, :, length:end] = key, value
+    return value_room, key_room, end
+
+
+def first_new_row_alone(key_room, value_room, length, key, value):
+    key_room[:, :, length], value_room[:, :, length] = key[:, :, 0], value[:, :, 0]
+    return key_room, value_room, length + 1
+
+
 MISTAKES = (
     Mistake(
         "joined behind the room",
@@ -307,6 +336,28 @@ MISTAKES = (
         "the length left out",
         length_left_out,
         "Without the length nobody knows where the stored rows end. Return it as the third result.",
+    ),
+    Mistake(
+        "the values not written",
+        values_not_written,
+        "The keys are stored and the values are not: both rooms take their new rows.",
+    ),
+    Mistake(
+        "the number of new rows",
+        number_of_new_rows,
+        "The third result is how many rows are stored *now*, the old ones included: length plus "
+        "the number of new rows.",
+    ),
+    Mistake(
+        "the rooms exchanged",
+        rooms_exchanged,
+        "You return the values first. Asked for is (key_room, value_room, new_length).",
+    ),
+    Mistake(
+        "the first new row alone",
+        first_new_row_alone,
+        "You store one row. A prompt brings many at once: they go to the places length, length + "
+        "1, and so on, a slice of axis 2.",
     ),
 )
 

@@ -193,6 +193,42 @@ def last_token_only(query, key, value, past_key, past_value):
     return softmax(scores) @ value
 
 
+def not_at_itself_and_nothing_to_see(query, key, value, past_key, past_value):
+    n_past, m = past_key.shape[-2], key.shape[-2]
+    key = np.concatenate([past_key, key], axis=-2)
+    value = np.concatenate([past_value, value], axis=-2)
+    scores = query @ np.swapaxes(key, -1, -2) / np.sqrt(key.shape[-1])
+    allowed = np.tri(m, n_past + m, n_past - 1, dtype=bool)
+    return softmax(np.where(allowed, scores, -np.inf)) @ value
+
+
+def zero_for_the_hidden(query, key, value, past_key, past_value):
+    n_past, m = past_key.shape[-2], key.shape[-2]
+    key = np.concatenate([past_key, key], axis=-2)
+    value = np.concatenate([past_value, value], axis=-2)
+    scores = query @ np.swapaxes(key, -1, -2) / np.sqrt(key.shape[-1])
+    allowed = np.tri(m, n_past + m, n_past, dtype=bool)
+    return softmax(np.where(allowed, scores, 0.0)) @ value
+
+
+def root_of_the_values_width(query, key, value, past_key, past_value):
+    n_past, m = past_key.shape[-2], key.shape[-2]
+    key = np.concatenate([past_key, key], axis=-2)
+    value = np.concatenate([past_value, value], axis=-2)
+    scores = query @ np.swapaxes(key, -1, -2) / np.sqrt(value.shape[-1])
+    allowed = np.tri(m, n_past + m, n_past, dtype=bool)
+    return softmax(np.where(allowed, scores, -np.inf)) @ value
+
+
+def root_of_the_number_of_keys(query, key, value, past_key, past_value):
+    n_past, m = past_key.shape[-2], key.shape[-2]
+    key = np.concatenate([past_key, key], axis=-2)
+    value = np.concatenate([past_value, value], axis=-2)
+    scores = query @ np.swapaxes(key, -1, -2) / np.sqrt(key.shape[-2])
+    allowed = np.tri(m, n_past + m, n_past, dtype=bool)
+    return softmax(np.where(allowed, scores, -np.inf)) @ value
+
+
 MISTAKES = (
     Mistake(
         "the wrong corner",
@@ -270,6 +306,31 @@ MISTAKES = (
         last_token_only,
         "Only the last new token got an output. To choose the next token no more is needed; but in "
         "a network with several layers the next layer needs all of them. A row for each query.",
+    ),
+    Mistake(
+        "no look at itself, and nothing to see",
+        not_at_itself_and_nothing_to_see,
+        "Each query sees what came before it and not its own position. The first token of a text "
+        "then sees nothing at all: NaN. Query i may see the keys up to n_past + i, this one "
+        "included.",
+    ),
+    Mistake(
+        "a score of 0 for the hidden",
+        zero_for_the_hidden,
+        "What a query may not see got the score 0, and exp(0) is 1: a weight like others. The "
+        "score that gets no weight is -infinity.",
+    ),
+    Mistake(
+        "the root of the values' width",
+        root_of_the_values_width,
+        "You divide by the square root of d_v. A score is a sum over the components of query and "
+        "key, and these have width d_k.",
+    ),
+    Mistake(
+        "the root of the number of keys",
+        root_of_the_number_of_keys,
+        "You divide by the square root of the number of keys. A score is a sum over the d_k "
+        "components of query and key: that is the width that counts, key.shape[-1].",
     ),
 )
 

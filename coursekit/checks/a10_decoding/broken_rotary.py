@@ -89,6 +89,8 @@ def judge_counterexample(request, value):
         if (values == values[0]).all()
         else "queries of zeros"
         if not query.any()
+        else "old keys of zeros"
+        if not past_key.any()
         else "the same"
     )
     return Finding(
@@ -154,6 +156,11 @@ def infinite_numbers():
     return np.inf * np.ones((1, 2)), x, x, x, 2 * x
 
 
+def old_keys_of_zeros():
+    x = np.array([[1.0, 0.0]])
+    return x, x, np.array([[1.0]]), np.zeros((1, 2)), np.array([[2.0]])
+
+
 COUNTEREXAMPLE_MISTAKES = (
     Mistake(
         "an empty cache",
@@ -215,6 +222,12 @@ COUNTEREXAMPLE_MISTAKES = (
         infinite_numbers,
         "With infinite numbers any program gives NaN. The fault must show on numbers that could "
         "occur.",
+    ),
+    Mistake(
+        "old keys of zeros",
+        old_keys_of_zeros,
+        "The score with a key of zeros is 0 wherever the query stands, and among the new tokens "
+        "all distances are right. Give the old tokens keys.",
     ),
 )
 
@@ -411,6 +424,26 @@ def values_turned_too(query, key, value, past_key, past_value):
     return softmax(np.where(allowed, scores, -np.inf)) @ value
 
 
+def one_position_early(query, key, value, past_key, past_value):
+    m, n_past = len(query), len(past_key)
+    positions = n_past - 1 + np.arange(m)
+    query, key = rotary(query, positions), rotary(key, positions)
+    key, value = np.concatenate([past_key, key]), np.concatenate([past_value, value])
+    allowed = np.arange(n_past + m) <= n_past + np.arange(m)[:, None]
+    scores = query @ key.T / np.sqrt(key.shape[-1])
+    return softmax(np.where(allowed, scores, -np.inf)) @ value
+
+
+def scale_lost(query, key, value, past_key, past_value):
+    m, n_past = len(query), len(past_key)
+    positions = n_past + np.arange(m)
+    query, key = rotary(query, positions), rotary(key, positions)
+    key, value = np.concatenate([past_key, key]), np.concatenate([past_value, value])
+    allowed = np.arange(n_past + m) <= n_past + np.arange(m)[:, None]
+    scores = query @ key.T
+    return softmax(np.where(allowed, scores, -np.inf)) @ value
+
+
 MENDED_MISTAKES = (
     Mistake(
         "as it was",
@@ -480,6 +513,18 @@ MENDED_MISTAKES = (
         values_turned_too,
         "Rotary is for queries and keys, whose product shall depend on the distance. Values are what "
         "is summed; leave them.",
+    ),
+    Mistake(
+        "one position early",
+        one_position_early,
+        "Your first new token stands where the last old one does. The old tokens stand at 0 to "
+        "n_past - 1, so the first new one stands at n_past.",
+    ),
+    Mistake(
+        "the scale lost",
+        scale_lost,
+        "The positions are mended, but the scores are no longer divided by the square root of the "
+        "width. That was right before.",
     ),
 )
 

@@ -78,6 +78,42 @@ def mean_of_the_best_text():
     return np.array([0.216, 0.27, 0.24, 0.25, 0.5])
 
 
+def best_for_greedy():
+    return np.array([0.25, 0.27, 0.24, 0.25, 0.6])
+
+
+def greedy_ends_early():
+    return np.array([0.18, 0.27, 0.24, 0.25, 0.6])
+
+
+def greedy_without_its_end():
+    return np.array([0.27, 0.27, 0.24, 0.25, 0.6])
+
+
+def second_in_the_beam():
+    return np.array([0.216, 0.24, 0.24, 0.25, 0.6])
+
+
+def three_beginnings_held():
+    return np.array([0.216, 0.25, 0.24, 0.25, 0.6])
+
+
+def best_of_the_beam():
+    return np.array([0.216, 0.27, 0.24, 0.24, 0.6])
+
+
+def root_of_the_beams_best():
+    return np.array([0.216, 0.27, 0.24, 0.25, 0.49])
+
+
+def square_root_of_three():
+    return np.array([0.216, 0.27, 0.24, 0.25, 0.465])
+
+
+def cube_root_of_two():
+    return np.array([0.216, 0.27, 0.24, 0.25, 0.63])
+
+
 MISTAKES = (
     Mistake(
         "the end not counted",
@@ -125,6 +161,60 @@ MISTAKES = (
         mean_of_the_best_text,
         "In the last question you took the most probable text. Ranked by the mean, another one wins: "
         "work out the mean of each of the six texts.",
+    ),
+    Mistake(
+        "the best text for greedy",
+        best_for_greedy,
+        "In the first question you gave the most probable text. Greedy takes the best first "
+        "token, A, and nothing brings it back to C.",
+    ),
+    Mistake(
+        "greedy that ends early",
+        greedy_ends_early,
+        "In the first question you let the text end after A. There B has 0.6 and the end 0.4, and "
+        "greedy takes the larger.",
+    ),
+    Mistake(
+        "greedy without its end",
+        greedy_without_its_end,
+        "In the first question you left out the last factor: after A B the text ends with a "
+        "probability of 0.8, and that is a token like others.",
+    ),
+    Mistake(
+        "the second in the beam",
+        second_in_the_beam,
+        "In the second question you gave the other beginning that is held after two steps. The "
+        "better one is A B, with 0.45 times 0.6; that it has not ended yet does not matter.",
+    ),
+    Mistake(
+        "a third beginning held",
+        three_beginnings_held,
+        "In the second question you went on from C. After the first step a beam of two holds A "
+        "and B only.",
+    ),
+    Mistake(
+        "the best that the beam found",
+        best_of_the_beam,
+        "In the fourth question you gave what the beam found. Ask all six texts: the most "
+        "probable one begins with C, which the beam dropped after the first step.",
+    ),
+    Mistake(
+        "the root of the beam's best",
+        root_of_the_beams_best,
+        "In the last question you took the root of the text that the beam found. Ranked by the "
+        "root another text wins: work out the root of each of the six.",
+    ),
+    Mistake(
+        "the square root of three tokens",
+        square_root_of_three,
+        "In the last question you took a square root of 0.216. A B *end* are three tokens: the "
+        "cube root.",
+    ),
+    Mistake(
+        "the cube root of two tokens",
+        cube_root_of_two,
+        "In the last question you took a cube root of 0.25. C *end* are two tokens: the square "
+        "root.",
     ),
 )
 

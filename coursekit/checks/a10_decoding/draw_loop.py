@@ -188,6 +188,42 @@ def softmax_once_more(weights, uniform):
     return len(weights) - 1
 
 
+def asked_before_adding(weights, uniform):
+    total, whole = 0.0, weights.sum()
+    for token in range(len(weights)):
+        if total > uniform * whole:
+            return token
+        total += weights[token]
+    return None
+
+
+def asked_before_adding_with_a_way_out(weights, uniform):
+    total, whole = 0.0, weights.sum()
+    for token in range(len(weights)):
+        if total > uniform * whole:
+            return token
+        total += weights[token]
+    return len(weights) - 1
+
+
+def not_normalised_and_no_way_out(weights, uniform):
+    total = 0.0
+    for token in range(len(weights)):
+        total += weights[token]
+        if total > uniform:
+            return token
+    return None
+
+
+def the_last_token_found(weights, uniform):
+    total, whole, found = 0.0, weights.sum(), 0
+    for token in range(len(weights)):
+        total += weights[token]
+        if total > uniform * whole:
+            found = token
+    return found
+
+
 MISTAKES = (
     Mistake(
         "the most probable",
@@ -256,6 +292,31 @@ MISTAKES = (
         softmax_once_more,
         "These weights are probabilities already, up to a factor. A softmax makes them nearly equal; "
         "dividing by their sum is all they need.",
+    ),
+    Mistake(
+        "asked before adding",
+        asked_before_adding,
+        "You compare first and add the weight afterwards, so the answer comes one token too late, "
+        "and for the last token never. Add, then compare.",
+    ),
+    Mistake(
+        "asked before adding, with a way out",
+        asked_before_adding_with_a_way_out,
+        "You compare first and add the weight afterwards, so the answer comes one token too late. "
+        "Add, then compare.",
+    ),
+    Mistake(
+        "not normalised, and no token at the end",
+        not_normalised_and_no_way_out,
+        "The uniform number is compared with the weights as they are. They need not sum to one: "
+        "with small ones it is never reached, and nothing is returned. Compare with uniform times "
+        "their sum.",
+    ),
+    Mistake(
+        "the last token found",
+        the_last_token_found,
+        "The sum stays above the number once it is, and your loop goes on to the last token. "
+        "Return the *first* one.",
     ),
 )
 

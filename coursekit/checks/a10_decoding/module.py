@@ -60,6 +60,13 @@ def cases(random):
             _request(normal, random, 2, 7, 3, 2, 6, 5, 3, dtype=np.float32),
             "chunk",
         ),
+        Case(
+            "three calls in a row, with 2, 1 and 3 new tokens",
+            replace(
+                _request(normal, random, 2, 9, 1, 6, 4, 3, 2), cotangent=None, pieces=(2, 1, 3)
+            ),
+            "chunk",
+        ),
     ]
 
 
@@ -127,7 +134,9 @@ EXERCISE = Exercise(
     ),
     parts=(
         Part("plain", "the cases with one new token or an empty cache", 0.6),
-        Part("chunk", "those with several new tokens and stored rows, or float32", 0.4),
+        Part(
+            "chunk", "those with several new tokens and stored rows, several calls, or float32", 0.4
+        ),
     ),
     needs="torch",
     helpers=("imports-torch",),

@@ -397,6 +397,113 @@ class PairReturned(torch.nn.Module):
         return output, end
 
 
+class NothingKept(torch.nn.Module):
+    def __init__(self, batch, capacity, d_model, d_k, d_v):
+        super().__init__()
+        self.w_query = torch.nn.Parameter(torch.randn(d_model, d_k))
+        self.w_key = torch.nn.Parameter(torch.randn(d_model, d_k))
+        self.w_value = torch.nn.Parameter(torch.randn(d_model, d_v))
+        self.register_buffer("key_room", torch.zeros(batch, capacity, d_k))
+        self.register_buffer("value_room", torch.zeros(batch, capacity, d_v))
+        self.register_buffer("length", torch.tensor(0))
+
+    def forward(self, x):
+        length = int(self.length)
+        end = length + x.shape[1]
+        key = torch.cat([self.key_room[:, :length], x @ self.w_key], dim=1)
+        value = torch.cat([self.value_room[:, :length], x @ self.w_value], dim=1)
+        self.length.fill_(end)
+        scores = x @ self.w_query @ key.transpose(-1, -2) / key.shape[-1] ** 0.5
+        future = torch.arange(end) > length + torch.arange(x.shape[1])[:, None]
+        return scores.masked_fill(future, -torch.inf).softmax(dim=-1) @ value
+
+
+class LengthNotMoved(torch.nn.Module):
+    def __init__(self, batch, capacity, d_model, d_k, d_v):
+        super().__init__()
+        self.w_query = torch.nn.Parameter(torch.randn(d_model, d_k))
+        self.w_key = torch.nn.Parameter(torch.randn(d_model, d_k))
+        self.w_value = torch.nn.Parameter(torch.randn(d_model, d_v))
+        self.register_buffer("key_room", torch.zeros(batch, capacity, d_k))
+        self.register_buffer("value_room", torch.zeros(batch, capacity, d_v))
+        self.register_buffer("length", torch.tensor(0))
+
+    def forward(self, x):
+        length = int(self.length)
+        end = length + x.shape[1]
+        self.key_room[:, length:end] = x @ self.w_key
+        self.value_room[:, length:end] = x @ self.w_value
+        key, value = self.key_room[:, :end], self.value_room[:, :end]
+        scores = x @ self.w_query @ key.transpose(-1, -2) / key.shape[-1] ** 0.5
+        future = torch.arange(end) > length + torch.arange(x.shape[1])[:, None]
+        return scores.masked_fill(future, -torch.inf).softmax(dim=-1) @ value
+
+
+class LengthCountsTheNewAlone(torch.nn.Module):
+    def __init__(self, batch, capacity, d_model, d_k, d_v):
+        super().__init__()
+        self.w_query = torch.nn.Parameter(torch.randn(d_model, d_k))
+        self.w_key = torch.nn.Parameter(torch.randn(d_model, d_k))
+        self.w_value = torch.nn.Parameter(torch.randn(d_model, d_v))
+        self.register_buffer("key_room", torch.zeros(batch, capacity, d_k))
+        self.register_buffer("value_room", torch.zeros(batch, capacity, d_v))
+        self.register_buffer("length", torch.tensor(0))
+
+    def forward(self, x):
+        length = int(self.length)
+        end = length + x.shape[1]
+        self.key_room[:, length:end] = x @ self.w_key
+        self.value_room[:, length:end] = x @ self.w_value
+        self.length.fill_(x.shape[1])
+        key, value = self.key_room[:, :end], self.value_room[:, :end]
+        scores = x @ self.w_query @ key.transpose(-1, -2) / key.shape[-1] ** 0.5
+        future = torch.arange(end) > length + torch.arange(x.shape[1])[:, None]
+        return scores.masked_fill(future, -torch.inf).softmax(dim=-1) @ value
+
+
+class ZeroForTheHidden(torch.nn.Module):
+    def __init__(self, batch, capacity, d_model, d_k, d_v):
+        super().__init__()
+        self.w_query = torch.nn.Parameter(torch.randn(d_model, d_k))
+        self.w_key = torch.nn.Parameter(torch.randn(d_model, d_k))
+        self.w_value = torch.nn.Parameter(torch.randn(d_model, d_v))
+        self.register_buffer("key_room", torch.zeros(batch, capacity, d_k))
+        self.register_buffer("value_room", torch.zeros(batch, capacity, d_v))
+        self.register_buffer("length", torch.tensor(0))
+
+    def forward(self, x):
+        length = int(self.length)
+        end = length + x.shape[1]
+        self.key_room[:, length:end] = x @ self.w_key
+        self.value_room[:, length:end] = x @ self.w_value
+        self.length.fill_(end)
+        key, value = self.key_room[:, :end], self.value_room[:, :end]
+        scores = x @ self.w_query @ key.transpose(-1, -2) / key.shape[-1] ** 0.5
+        future = torch.arange(end) > length + torch.arange(x.shape[1])[:, None]
+        return scores.masked_fill(future, 0.0).softmax(dim=-1) @ value
+
+
+class LengthIsAPlainNumber(torch.nn.Module):
+    def __init__(self, batch, capacity, d_model, d_k, d_v):
+        super().__init__()
+        self.w_query = torch.nn.Parameter(torch.randn(d_model, d_k))
+        self.w_key = torch.nn.Parameter(torch.randn(d_model, d_k))
+        self.w_value = torch.nn.Parameter(torch.randn(d_model, d_v))
+        self.register_buffer("key_room", torch.zeros(batch, capacity, d_k))
+        self.register_buffer("value_room", torch.zeros(batch, capacity, d_v))
+        self.length = 0
+
+    def forward(self, x):
+        length = self.length
+        self.length = end = length + x.shape[1]
+        self.key_room[:, length:end] = x @ self.w_key
+        self.value_room[:, length:end] = x @ self.w_value
+        key, value = self.key_room[:, :end], self.value_room[:, :end]
+        scores = x @ self.w_query @ key.transpose(-1, -2) / key.shape[-1] ** 0.5
+        future = torch.arange(end) > length + torch.arange(x.shape[1])[:, None]
+        return scores.masked_fill(future, -torch.inf).softmax(dim=-1) @ value
+
+
 MISTAKES = (
     Mistake(
         "rooms that are plain tensors",
@@ -494,5 +601,36 @@ MISTAKES = (
         "output and length returned",
         PairReturned,
         "Two things came back. The output alone is asked for; the length is kept in the module.",
+    ),
+    Mistake(
+        "nothing kept for the next call",
+        NothingKept,
+        "Each call by itself is right: it reads the rooms and joins the new rows behind. But it never "
+        "writes them into the rooms, so the next call finds nothing of them.",
+    ),
+    Mistake(
+        "the length not moved",
+        LengthNotMoved,
+        "The new rows are written, and then length stays as it was: the next call writes over them. "
+        "At the end, length is to be the number of rows that are stored by then.",
+    ),
+    Mistake(
+        "the length of the last call",
+        LengthCountsTheNewAlone,
+        "length holds how many tokens came in *this* call. It counts all rows that are stored: the "
+        "old ones and the new.",
+    ),
+    Mistake(
+        "a score of 0 for the hidden",
+        ZeroForTheHidden,
+        "What a query may not see got the score 0, and exp(0) is 1: a weight like others. The score "
+        "that gets no weight is -infinity.",
+    ),
+    Mistake(
+        "a length that is a plain number",
+        LengthIsAPlainNumber,
+        "As a plain number of Python the length is neither saved nor loaded with the module, while "
+        "the rooms are. Register torch.tensor(0) as a buffer, read it with int(self.length), and "
+        "change it with self.length.fill_(…).",
     ),
 )

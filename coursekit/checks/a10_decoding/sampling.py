@@ -50,6 +50,7 @@ def cases(random):
     forbidden = _logits(random, shares)
     forbidden[0, forbidden[0].argsort()[2]] = -np.inf
     three = np.log(random.permutation([[0.5, 0.2, 0.3]], axis=1))
+    worst_first = np.log(np.sort(np.exp(one[0])))
     return [
         Case("four draws from three tokens", _request(three, n_draws=4)),
         Case("temperature 1", _request(one)),
@@ -59,6 +60,19 @@ def cases(random):
         Case("top-k, the best three of six", _request(two, top_k=3), "top-k"),
         Case("top-k, only the best", _request(two, top_k=1), "top-k"),
         Case("temperature 2 and top-k", _request(two, temperature=2.0, top_k=2), "top-k"),
+        Case(
+            "top-k, a first token that is cut, and the number 0",
+            Call(
+                {
+                    "logits": np.stack([worst_first, worst_first + 1.0]),
+                    "uniform": np.array([0.0, 0.5]),
+                    "temperature": 1.0,
+                    "top_k": 4,
+                    "top_p": 1.0,
+                }
+            ),
+            "top-k",
+        ),
         Case("top-p with 0.75", _request(one, top_p=0.75), "top-p"),
         Case("top-p with 0.5, two rows", _request(two, top_p=0.5), "top-p"),
         Case("top-p with 0.1", _request(two, top_p=0.1), "top-p"),
@@ -288,6 +302,44 @@ def forbidden_made_finite(logits, uniform, temperature, top_k, top_p):
     return (sums > uniform[:, None] * sums[:, -1:]).argmax(axis=-1)
 
 
+def border_to_the_left(logits, uniform, temperature, top_k, top_p):
+    order = np.argsort(-logits, axis=-1)
+    weights = np.take_along_axis(softmax(logits / temperature), order, axis=-1)
+    weights[:, top_k:] = 0
+    weights /= weights.sum(axis=-1, keepdims=True)
+    before = np.cumsum(weights, axis=-1) - weights
+    weights[before >= top_p] = 0
+    kept = np.zeros_like(weights)
+    np.put_along_axis(kept, order, weights, axis=-1)
+    sums = np.cumsum(kept, axis=-1)
+    return (sums >= uniform[:, None] * sums[:, -1:]).argmax(axis=-1)
+
+
+def below_p_cut(logits, uniform, temperature, top_k, top_p):
+    order = np.argsort(-logits, axis=-1)
+    weights = np.take_along_axis(softmax(logits / temperature), order, axis=-1)
+    weights[:, top_k:] = 0
+    weights /= weights.sum(axis=-1, keepdims=True)
+    weights[weights < top_p] = 0
+    kept = np.zeros_like(weights)
+    np.put_along_axis(kept, order, weights, axis=-1)
+    sums = np.cumsum(kept, axis=-1)
+    return (sums > uniform[:, None] * sums[:, -1:]).argmax(axis=-1)
+
+
+def not_normalised_after_top_p(logits, uniform, temperature, top_k, top_p):
+    order = np.argsort(-logits, axis=-1)
+    weights = np.take_along_axis(softmax(logits / temperature), order, axis=-1)
+    weights[:, top_k:] = 0
+    weights /= weights.sum(axis=-1, keepdims=True)
+    before = np.cumsum(weights, axis=-1) - weights
+    weights[before >= top_p] = 0
+    kept = np.zeros_like(weights)
+    np.put_along_axis(kept, order, weights, axis=-1)
+    sums = np.cumsum(kept, axis=-1)
+    return (sums > uniform[:, None]).argmax(axis=-1)
+
+
 MISTAKES = (
     Mistake(
         "multiplied by the temperature",
@@ -381,7 +433,8 @@ MISTAKES = (
     Mistake(
         "top-p before top-k",
         top_p_before_top_k,
-        "You summed the probabilities of all tokens. Top-k comes first, and what is left is "
+        "You summed probabilities out of all tokens, either because top-p was cut before top-k, or "
+        "because what top-k left was not divided by its sum. Top-k comes first, and what is left is "
         "normalised again: then fewer tokens reach p.",
     ),
     Mistake(
@@ -389,6 +442,24 @@ MISTAKES = (
         forbidden_made_finite,
         "A logit of -inf is a probability of 0, and needs no repair: exp(-inf) is 0. You made 0 of "
         "it, which is a logit like others.",
+    ),
+    Mistake(
+        "the border to the left",
+        border_to_the_left,
+        "A sum that *equals* the number is enough for you, so with the number 0 a token is drawn "
+        "that was cut. The sum must exceed it: >, not >=.",
+    ),
+    Mistake(
+        "weights below p cut",
+        below_p_cut,
+        "Every token whose own probability is less than p goes, and with p = 1 that is nearly "
+        "all. It is the *sum* of those before a token that is compared with p.",
+    ),
+    Mistake(
+        "not normalised after top-p",
+        not_normalised_after_top_p,
+        "After top-p the weights no longer sum to one, and a large number falls beyond them all. "
+        "Compare with the number times their sum.",
     ),
 )
 

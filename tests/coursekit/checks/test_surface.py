@@ -112,6 +112,48 @@ def test_inputs_changed_by_a_module_are_noticed():
     assert outcome.changed == ("x",)
 
 
+def in_pieces(forward):
+    """The outcome of a module that counts its calls, given 1 to 6 in pieces of 2, 1 and 3."""
+    import torch
+
+    class Counting(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("calls", torch.tensor(0))
+
+        def forward(self, x):
+            self.calls += 1
+            return forward(x, self.calls)
+
+    x = np.arange(1.0, 7.0).reshape(1, 6, 1)
+    return run(Counting, Forward({}, {"calls": np.array(0)}, {"x": x}, pieces=(2, 1, 3)))
+
+
+def test_a_module_that_keeps_something_is_called_piece_by_piece():
+    outcome = in_pieces(lambda x, calls: 10 * calls + x)
+    assert outcome.form == "array"
+    assert outcome.value[0].ravel().tolist() == [11, 12, 23, 34, 35, 36]
+
+
+@pytest.mark.parametrize(
+    "forward",
+    [
+        lambda x, calls: x[..., : int(calls)].expand(1, -1, int(calls)),
+        lambda x, calls: x[0, 0, 0],
+        lambda x, calls: x if calls < 3 else (x, x),
+        lambda x, calls: None,
+        lambda x, calls: 1 / (3 - int(calls)),
+    ],
+    ids=["widths", "no axes", "a pair at last", "nothing", "an error at last"],
+)
+def test_pieces_that_do_not_fit_together_are_an_outcome_too(forward):
+    outcome = in_pieces(forward)
+    assert (outcome.kind, outcome.form) != ("value", "array") or outcome.value[0].shape != (1, 6, 1)
+    if outcome.kind == "raised":
+        assert outcome.error == "ZeroDivisionError"
+        assert outcome.line == "lambda x, calls: 1 / (3 - int(calls)),"
+
+
 def test_bfloat16_comes_back_as_numbers():
     import torch
 

@@ -184,7 +184,7 @@ def old_and_new_scores_apart(query, key, value, past_key, past_value):
 
 @answers("10.cached_self_attention")
 class JoinedInsteadOfWritten(torch.nn.Module):
-    """Right results; the buffers are replaced, which copies them."""
+    """Right results; the buffers are replaced at each call, which copies them."""
 
     def __init__(self, b, n, d, k, v):
         super().__init__()
@@ -198,6 +198,10 @@ class JoinedInsteadOfWritten(torch.nn.Module):
         past = self.length.item()
         key = torch.cat([self.key_room[:, :past], x @ self.w_key], dim=1)
         value = torch.cat([self.value_room[:, :past], x @ self.w_value], dim=1)
+        stored = key.shape[1]
+        self.key_room = torch.cat([key, self.key_room[:, stored:]], dim=1).detach()
+        self.value_room = torch.cat([value, self.value_room[:, stored:]], dim=1).detach()
+        self.length = torch.tensor(stored)
         scores = torch.einsum("bmk,bnk->bmn", x @ self.w_query, key) / key.shape[2] ** 0.5
         allowed = torch.ones(scores.shape[1:], dtype=torch.bool).tril(past)
         weights = torch.where(allowed, scores, torch.finfo(scores.dtype).min).softmax(-1)
