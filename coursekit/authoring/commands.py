@@ -1,10 +1,11 @@
-"""What authors and instructors type: `coursekit exercises`, `simulate`, `student-copy`, `grade-demo`."""
+"""What authors and instructors type: `coursekit exercises`, `submissions`, `student-copy`, …"""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.padding import Padding
 from rich.text import Text
 
 from coursekit.course import CourseError, assignment_named, course_root, shown
@@ -17,7 +18,7 @@ NewFolder = Annotated[Path, typer.Argument(help="A new or empty folder.", show_d
 
 def add_commands(cli: typer.Typer) -> None:
     """Add the commands of this module to the command line."""
-    for command in (exercises, simulate, student_copy, grade_demo):
+    for command in (exercises, student_copy, submissions, simulate, grade_demo):
         cli.command(rich_help_panel=PANEL)(command)
 
 
@@ -69,6 +70,31 @@ def student_copy(folder: NewFolder) -> None:
 
     count = write_student_copy(course_root(), folder)
     _console().print(Text(f"{count} files are in {shown(folder)}; README.md says how to begin."))
+
+
+def submissions(
+    assignment: Annotated[
+        str, typer.Argument(help="Its number or name; without it, all of them.")
+    ] = "",
+) -> None:
+    """Say whose work nbgrader will not grade, or has not graded, and why.
+
+    Type it before `nbgrader autograde`, and again after it. Ends with status 1 if there is anybody.
+    """
+    from coursekit.authoring.submissions import look_through
+
+    root, console = course_root(), _console()
+    looks = look_through(root, (assignment_named(root, assignment),) if assignment else ())
+    for name in dict.fromkeys(look.assignment for look in looks):
+        of_it = [look for look in looks if look.assignment == name]
+        well = sum(not look.sentence for look in of_it)
+        console.print(Text(f"{name}: {well} of {len(of_it)} as they should be", style="bold"))
+        for look in of_it:
+            if look.sentence:
+                said = Text(f"{look.student}: {look.sentence.rstrip('.')}.")
+                console.print(Padding(said, (0, 0, 0, 2), expand=False))
+    if any(look.sentence for look in looks):
+        raise typer.Exit(1)
 
 
 def grade_demo(
