@@ -1,6 +1,5 @@
 """Checks of a single argument: its axes, its size, its kind; every other file here builds on them."""
 
-import functools
 import operator
 import sys
 
@@ -71,11 +70,15 @@ def broadcast_shape(*shapes):
     True
     """
     result = []
-    for axis in range(1, 1 + max(map(len, shapes), default=0)):
-        sizes = {shape[-axis] for shape in shapes if len(shape) >= axis} - {1}
-        if len(sizes) > 1:
-            return None
-        result.append(sizes.pop() if sizes else 1)
+    for axis in range(1, 1 + max([0, *(len(shape) for shape in shapes)])):
+        common = 1
+        for shape in shapes:
+            # No sets: where torch traces a call, a size is a symbol, which has no hash.
+            if len(shape) >= axis and shape[-axis] != 1:
+                if common not in (1, shape[-axis]):
+                    return None
+                common = shape[-axis]
+        result.append(common)
     return tuple(reversed(result))
 
 
@@ -120,12 +123,17 @@ def check_axes(name, shape, expected):
         )
 
 
-@functools.cache  # asked at every call, about a few shapes
 def _axes_of(expected):
     """Return how many axes a shape in words names, and whether it allows more before them."""
-    words = expected.strip("()").replace(" ", "").strip(",").split(",")
-    more = "..." in words
-    return len(words) - more, more
+    if expected not in _AXES:
+        words = expected.strip("()").replace(" ", "").strip(",").split(",")
+        more = "..." in words
+        _AXES[expected] = len(words) - more, more
+    return _AXES[expected]
+
+
+# Asked at every call, about a few shapes. `functools.cache` would do, but `torch.compile` warns of it.
+_AXES = {}
 
 
 def check_leading(**shapes):
@@ -282,6 +290,8 @@ def check_real(name, number):
     Traceback (most recent call last):
     TypeError: scale must be a real number but is 'sqrt' of type str; one number is needed ...
     """
+    if isinstance(number, int | float):
+        return
     if (
         isinstance(number, str | complex | list | tuple | dict)
         or callable(number)

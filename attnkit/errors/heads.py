@@ -281,8 +281,8 @@ def check_sequences(query, key, value, d_model=None):
     ValueError: key has width 6 but d_model is 8; ...
     """
     for name, shape in (("query", query), ("key", key), ("value", value)):
-        if shape is query and name != "query":
-            continue  # the same sequence again, as in self-attention
+        if name != "query" and shape == query:
+            continue  # nothing new, as in self-attention
         check_axes(name, shape, f"(..., {'m' if name == 'query' else 'n'}, d_model)")
         if d_model is not None and shape[-1] != d_model:
             raise ValueError(
@@ -294,7 +294,7 @@ def check_sequences(query, key, value, d_model=None):
             f"value has length {value[-2]} but key has length {key[-2]}; "
             "every key needs one value (did key and value come from different sequences?)"
         )
-    if not (query is key is value):
+    if not query == key == value:
         check_leading(query=query[:-2], key=key[:-2], value=value[:-2])
 
 

@@ -543,7 +543,9 @@ def _hide_unseen(key, mask):
 def _weighted_sum(weights, value):
     """Return ``weights @ value``; a weight of 0 silences its value, even NaN and infinity."""
     output = weights @ value  # (..., m, d_v)
-    if output.isfinite().all():  # 0 times NaN or infinity is NaN: nothing has to be silenced
+    # 0 times NaN or infinity is NaN: nothing has to be silenced where all is finite. An exported
+    # graph has no such branch and takes the long way, which is always right.
+    if not torch.compiler.is_exporting() and output.isfinite().all():
         return output
     output = weights @ torch.where(value.isfinite(), value, 0)  # (..., m, d_v)
     seen = (weights != 0).to(value)  # (..., m, n)
