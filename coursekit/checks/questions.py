@@ -12,6 +12,9 @@ from .surface import Forward
 
 __all__ = ["allowed_difference", "did_it_work", "put_questions"]
 
+WHOLE = " An array made for whole numbers cuts off what comes after the point."
+FLOATS = " np.zeros, np.empty and np.array([]) make floats unless they are told dtype=int."
+
 NEARLY = 1e-3
 """A difference this small, relative to the largest value, is no other formula."""
 
@@ -38,7 +41,21 @@ def put_questions(exercise, request, right, outcome):
         for name, wanted, got in results:
             if finding := ask(name, wanted, got):
                 return finding
+        # The output has its shape, so a gradient that did not come has nothing to go to.
+        if len(outcome.value) < len(right.value):
+            return _no_parameter(exercise, request)
     return None
+
+
+def _no_parameter(exercise, request):
+    names = ", ".join(request.state)
+    one = "it" if len(request.state) == 1 else "one of them"
+    return Finding(
+        "returned",
+        "no parameter",
+        f"{exercise.answer} could be loaded with {names}, but {one} is no torch.nn.Parameter, so "
+        f"training would never change it.",
+    )
 
 
 def did_it_work(exercise, request, right, outcome):
@@ -99,6 +116,11 @@ def _raised_sentence(exercise, request, outcome):
             f"The parameters of {name} could not be loaded. They must be called and shaped "
             f"{wanted}. torch says: {error}"
         )
+    if outcome.stage == "backward":
+        return (
+            f"{name} gave an output, but going back from it to the parameters failed. Is every one a "
+            f"torch.nn.Parameter that may change? torch says: {error}"
+        )
     if outcome.error in {"SystemExit", "GeneratorExit"}:
         return f"{name} tried to stop Python ({error}) instead of returning a result."
     where = f", at the line\n    {outcome.line}" if outcome.line else ""
@@ -132,7 +154,8 @@ def _shape_cause(wanted, got):
 def _ask_dtype(exercise, name, wanted, got, form):
     if wanted.dtype.kind == "f":
         if got.dtype.kind == "f":
-            if np.finfo(got.dtype).bits >= np.finfo(wanted.dtype).bits:
+            wide_enough = np.finfo(got.dtype).bits >= np.finfo(wanted.dtype).bits
+            if wide_enough or exercise.absolute is not None:
                 return None
             return Finding(
                 "dtype",
@@ -146,8 +169,8 @@ def _ask_dtype(exercise, name, wanted, got, form):
         return Finding(
             "dtype",
             got.dtype.kind,
-            f"expected {name} as floating-point numbers ({wanted.dtype}), got {got.dtype}. An array "
-            f"made for whole numbers cuts off what comes after the point.",
+            f"expected {name} as floating-point numbers ({wanted.dtype}), got {got.dtype}."
+            + WHOLE * (got.dtype.kind in "iu"),
             name,
         )
     if wanted.dtype.kind == "b":
@@ -165,7 +188,8 @@ def _ask_dtype(exercise, name, wanted, got, form):
     return Finding(
         "dtype",
         got.dtype.kind,
-        f"expected {name} as whole numbers ({wanted.dtype}), got {got.dtype}.",
+        f"expected {name} as whole numbers ({wanted.dtype}), got {got.dtype}."
+        + FLOATS * (got.dtype.kind == "f"),
         name,
     )
 

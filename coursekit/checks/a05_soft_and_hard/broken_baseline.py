@@ -37,7 +37,9 @@ def judge_counterexample(request, value):
     scores, reward, guess = value
     if scores.ndim != 1:
         return Finding(
-            "shape", "scores", f"expected one row of scores, (n,), got shape {scores.shape}."
+            "shape",
+            f"scores of {scores.ndim} axes",
+            f"expected one row of scores, (n,), got shape {scores.shape}.",
         )
     for name, array in (("reward", reward), ("guess", guess)):
         if array.shape != scores.shape:
@@ -51,7 +53,7 @@ def judge_counterexample(request, value):
         if array.dtype.kind not in "fiu":
             return Finding("dtype", name, f"expected numbers in {name}, got {array.dtype}.")
         if not np.isfinite(array).all():
-            return Finding("finite", "not finite", f"{name} must hold ordinary finite numbers.")
+            return Finding("finite", name, f"{name} must hold ordinary finite numbers.")
     if len(scores) < 2:
         return Finding("value", "one key", "with one key there is no choice, and nothing to learn.")
     best = reward.argmax()

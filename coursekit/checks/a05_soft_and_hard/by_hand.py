@@ -150,7 +150,7 @@ EXERCISE = Exercise(
         "Check yourself: weigh your third and fourth number with 0.75 and 0.25 and add them. The "
         "second number must come out, and the same for the fifth and sixth.",
     ),
-    returns=("numbers",),
+    returns=("answers",),
     cases=lambda random: [Case("your numbers", Call())],
     contents=lambda: Contents(on_paper, MISTAKES),
     whole_numbers_pass=True,

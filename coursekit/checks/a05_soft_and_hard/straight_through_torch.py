@@ -322,6 +322,34 @@ class WholeNumbersForWeights(torch.nn.Module):
         return hard @ value + (soft - soft.detach()) @ value
 
 
+class BufferForParameter(torch.nn.Module):
+    def __init__(self, d_query, d_key):
+        super().__init__()
+        self.register_buffer("weight", torch.randn(d_query, d_key))
+
+    def forward(self, query, key, value, mask):
+        scores = query @ self.weight @ key.transpose(-1, -2)
+        scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+        soft = scores.softmax(dim=-1)
+        hard = torch.nn.functional.one_hot(scores.argmax(dim=-1), scores.shape[-1])
+        hard, soft = hard.masked_fill(~mask, 0), soft.masked_fill(~mask, 0.0)
+        return (hard + (soft - soft.detach())) @ value
+
+
+class FrozenParameter(torch.nn.Module):
+    def __init__(self, d_query, d_key):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.randn(d_query, d_key), requires_grad=False)
+
+    def forward(self, query, key, value, mask):
+        scores = query @ self.weight @ key.transpose(-1, -2)
+        scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+        soft = scores.softmax(dim=-1)
+        hard = torch.nn.functional.one_hot(scores.argmax(dim=-1), scores.shape[-1])
+        hard, soft = hard.masked_fill(~mask, 0), soft.masked_fill(~mask, 0.0)
+        return (hard + (soft - soft.detach())) @ value
+
+
 MISTAKES = (
     Mistake(
         "a tensor that is no parameter",
@@ -452,5 +480,17 @@ MISTAKES = (
         WholeNumbersForWeights,
         "one_hot gives whole numbers, and torch does not multiply those with floats. Make them floats "
         "first: .to(scores.dtype).",
+    ),
+    Mistake(
+        "a buffer in place of a parameter",
+        BufferForParameter,
+        "A buffer is saved and loaded, but never trained: optimisers go through the parameters. Wrap the "
+        "tensor in torch.nn.Parameter.",
+    ),
+    Mistake(
+        "a parameter that may not change",
+        FrozenParameter,
+        "With requires_grad=False there is no slope, and training leaves the parameter as it is. Leave "
+        "that out.",
     ),
 )

@@ -61,7 +61,9 @@ def judge_counterexample(request, value):
             return Finding("dtype", name, f"expected {name} of numbers, got {array.dtype}.")
     if n_heads.dtype.kind not in "iu":
         return Finding(
-            "dtype", "heads", f"expected n_heads to be a whole number, got {n_heads.dtype}."
+            "dtype",
+            f"heads {n_heads.dtype.kind}",
+            f"expected n_heads to be a whole number, got {n_heads.dtype}.",
         )
     if not (np.isfinite(x).all() and np.isfinite(other).all()):
         return Finding("finite", "not finite", "NaN and infinity are no words.")

@@ -6,8 +6,9 @@ import warnings
 import numpy as np
 import pytest
 
-from coursekit.checks import CheckFailure, check, exercise, mark
+from coursekit.checks import CheckFailure, check, exercise, exercises, mark
 from coursekit.checks.engine import examine
+from coursekit.checks.messages import describe
 from coursekit.checks.seeds import PUBLIC_SEED, generator
 
 IDENTIFIER = "03.scaled_dot_scores"
@@ -343,3 +344,102 @@ def test_a_check_that_breaks_is_not_a_learners_fault(monkeypatch, capsys):
     monkeypatch.setattr("coursekit.checks.public.examine", lambda *a: 1 / 0)
     assert mark(IDENTIFIER, right, points=4) == 0.0
     assert "NOT MARKED" in capsys.readouterr().out
+
+
+TORCH = [entry for entry in exercises() if entry.needs == "torch"]
+each_module = pytest.mark.parametrize("entry", TORCH, ids=[entry.identifier for entry in TORCH])
+
+
+def has_gradients(entry):
+    cases = entry.cases(generator(PUBLIC_SEED, entry.identifier, "cases"))
+    return cases[0].request.cotangent is not None
+
+
+@each_module
+def test_parameters_that_are_none_get_no_points(entry):
+    """A buffer is loaded like a parameter, and never trained."""
+
+    class Buffers(entry.reference):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            for module in self.modules():
+                for name in list(module._parameters):
+                    module.register_buffer(name, module._parameters.pop(name).detach())
+
+    class Frozen(entry.reference):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            self.requires_grad_(False)
+
+    if not has_gradients(entry):
+        pytest.skip("nothing is trained here")
+    report = examine(entry, Buffers, PUBLIC_SEED)
+    assert report.earned(entry.points) == 0
+    finding = report.failures[entry.parts[0].name].finding
+    # One reference asks itself for its parameters, and finds none.
+    assert finding.question == "ran" or "no torch.nn.Parameter" in finding.sentence
+    report = examine(entry, Frozen, PUBLIC_SEED)
+    assert report.earned(entry.points) == 0
+    text = " ".join(describe(report).split())
+    assert "going back from it to the parameters failed" in text
+    assert "at the line" not in text
+
+
+@each_module
+def test_a_module_is_no_class(entry):
+    request = entry.cases(generator(PUBLIC_SEED, entry.identifier, "cases"))[0].request
+    built = entry.reference(*request.construct.values())
+    report = examine(entry, built, PUBLIC_SEED)
+    assert "Give it the name without brackets" in describe(report).replace("\n", " ")
+
+
+@each_module
+def test_a_class_that_is_no_module_is_told_so(entry):
+    class Plain:
+        def __init__(self, *arguments):
+            pass
+
+    text = " ".join(describe(examine(entry, Plain, PUBLIC_SEED)).split())
+    assert "what came is no torch.nn.Module, but a Plain" in text
+
+
+def test_the_only_line_of_an_error_while_loading_is_kept():
+    class Stubborn(exercise("05.straight_through").reference):
+        def load_state_dict(self, state):
+            raise RuntimeError("not today")
+
+    text = describe(examine(exercise("05.straight_through"), Stubborn, PUBLIC_SEED))
+    assert "RuntimeError: not today" in " ".join(text.split())
+
+
+def test_a_cause_is_named_only_where_it_can_be_one():
+    def complex_numbers(scores, reward):
+        return exercise("05.exact_gradient").reference(scores, reward) + 0j
+
+    report = examine(exercise("05.exact_gradient"), complex_numbers, PUBLIC_SEED)
+    assert report.failures["plain"].finding.sentence.endswith("got complex128.")
+
+    def floats(weights, uniform):
+        return exercise("05.draw_loop").reference(weights, uniform).astype(float)
+
+    report = examine(exercise("05.draw_loop"), floats, PUBLIC_SEED)
+    assert "dtype=int" in report.failures["plain"].finding.sentence
+    report = examine(
+        exercise("05.predicted_directions"), lambda: np.array([np.inf, 0.5, 0.5]), PUBLIC_SEED
+    )
+    assert "infinity is none" in report.failures["plain"].finding.sentence
+    assert report.mistake is None
+
+
+BY_HAND = [entry for entry in exercises() if entry.kind == "by hand"]
+
+
+@pytest.mark.parametrize("entry", BY_HAND, ids=[entry.identifier for entry in BY_HAND])
+def test_numbers_from_paper_may_come_in_any_width(entry):
+    def narrow():
+        right = entry.reference()
+        if isinstance(right, tuple):
+            return tuple(array.astype(np.float32) for array in right)
+        return right.astype(np.float32)
+
+    assert examine(entry, narrow, PUBLIC_SEED).passed

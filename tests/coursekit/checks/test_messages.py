@@ -82,7 +82,7 @@ def test_numbers_from_paper_are_counted_as_on_paper():
         return np.array([2.0, -0.75, 0.25, -3.5, -0.25, -2.5])
 
     text = describe(examine(exercise("05.estimates_by_hand"), slips, PUBLIC_SEED))
-    assert "numbers: not right at [3], [5] (the 4th, 6th)" in text
+    assert "answers: not right at [3], [5] (the 4th, 6th)" in text
 
 
 def test_a_large_case_prints_shapes_and_the_largest_difference():
