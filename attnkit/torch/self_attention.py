@@ -85,11 +85,16 @@ class SelfAttention(nn.Module):
             When x is complex or no tensor, or the mask is not boolean.
         """
         x = as_input("x", x, self.w_query)
-        check_axes("x", x.shape, "(..., T, d_model)")
-        if x.shape[-1] != len(self.w_query):
-            raise ValueError(
-                f"x has width {x.shape[-1]} but d_model is {len(self.w_query)} here; "
-                "was the layer made for other tokens, or does the width not stand last?"
-            )
+        _check_width(x.shape, len(self.w_query))
         query, key, value = x @ self.w_query, x @ self.w_key, x @ self.w_value
         return scaled_dot_product_attention(query, key, value, mask, return_weights=return_weights)
+
+
+def _check_width(shape, d_model):
+    """Refuse tokens of another width than the matrices were made for."""
+    check_axes("x", shape, "(..., T, d_model)")
+    if shape[-1] != d_model:
+        raise ValueError(
+            f"x has width {shape[-1]} but d_model is {d_model} here; "
+            "was the layer made for other tokens, or does the width not stand last?"
+        )
