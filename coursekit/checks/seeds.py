@@ -15,6 +15,8 @@ DEFAULT_HIDDEN_SEED = 1409
 """Seed of the graded cases where an instructor has not chosen one; anyone can read it here."""
 
 SETTINGS = "coursekit.toml"
+COURSE = Path(__file__).resolve().parents[2]
+"""The folder that this package lies in: the course's, where it is not installed elsewhere."""
 
 
 def generator(seed, *labels):
@@ -36,7 +38,8 @@ def hidden_seed(folder=None):
     """The seed of the graded cases.
 
     Read from the nearest `coursekit.toml` in `folder` (default: the working directory) or above
-    it, key `hidden_seed`; without such a file it is `DEFAULT_HIDDEN_SEED`.
+    it, key `hidden_seed`; without such a file it is `DEFAULT_HIDDEN_SEED`. By default the folder of
+    this package is looked in, too: a notebook that changes its working directory is graded like all.
 
     Raises
     ------
@@ -45,7 +48,7 @@ def hidden_seed(folder=None):
         least 0: grading with another seed than the one meant would pass unnoticed.
     """
     start = Path.cwd() if folder is None else Path(folder).resolve()
-    for parent in (start, *start.parents):
+    for parent in (start, *start.parents, *([COURSE] if folder is None else [])):
         path = parent / SETTINGS
         if not path.is_file():
             continue

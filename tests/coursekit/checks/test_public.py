@@ -118,6 +118,21 @@ def test_the_hidden_seed_is_found_upwards(tmp_path):
     assert hidden_seed(below) == DEFAULT_HIDDEN_SEED
 
 
+def test_a_notebook_that_goes_elsewhere_is_graded_with_the_seed_of_its_course(
+    tmp_path, monkeypatch
+):
+    course, elsewhere = tmp_path / "course", tmp_path / "elsewhere"
+    for folder in (course, elsewhere):
+        folder.mkdir()
+    (course / "coursekit.toml").write_text("hidden_seed = 77")
+    monkeypatch.setattr("coursekit.checks.seeds.COURSE", course)
+    monkeypatch.chdir(elsewhere)
+    assert hidden_seed() == 77
+    assert hidden_seed(elsewhere) == DEFAULT_HIDDEN_SEED
+    (elsewhere / "coursekit.toml").write_text("hidden_seed = 78")
+    assert hidden_seed() == 78
+
+
 def test_mark_uses_the_hidden_seed_of_the_working_directory(tmp_path, monkeypatch):
     used = []
     monkeypatch.setattr(
