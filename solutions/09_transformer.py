@@ -437,8 +437,8 @@ mark("09.decoder_layer", decoder_layer, points=4)
 #   With these names the parameters are called as torch's are: `self_attn.in_proj_weight`,
 #   `linear1.weight`, and so on.
 # - `forward(x, mask)` takes `x (B, T, d_model)` and a boolean `mask (B, 1, T)`, True where there is a
-#   word, and returns the output alone, `(B, T, d_model)`. Each sentence has at least one word. There
-#   is no dropout.
+#   word, and returns the output alone, `(B, T, d_model)`. Each sentence has at least one word. The rows
+#   of the padding are computed like all others, from the words. There is no dropout.
 #
 # Two of the five points are for post-norm, one for pre-norm, two for padding. Your module is built,
 # loaded with parameters, run, and differentiated: every gradient is compared, too. (Do not just wrap

@@ -9,7 +9,7 @@ import numpy as np
 from attnkit.numpy import softmax as library_softmax
 
 from ..draw import normal, readable
-from ..judges import shows
+from ..judges import hardly, shows
 from ..laws import same
 from ..model import Case, Contents, Exercise, Finding, Mistake, Part
 from ..surface import Call
@@ -73,8 +73,11 @@ def judge_counterexample(request, value):
                 "value", "uniform", f"{name} stands for random numbers from 0 up to 1, 1 excluded."
             )
     given = (x.astype(float), uniform_weights, uniform_found, float(rate), bool(training))
-    if shows(attention_sublayer(*given), faulty_attention_sublayer(*given)):
+    right, faulty = attention_sublayer(*given), faulty_attention_sublayer(*given)
+    if shows(right, faulty):
         return None
+    if shows(right, faulty, 1e-12):
+        return Finding("value", "hardly", hardly(right, faulty))
     code = "in training" if training else "no rate" if rate == 0 else "the same"
     return Finding(
         "value",
@@ -132,6 +135,10 @@ def a_rate_for_each_position():
     return np.eye(2), np.full((2, 2), 0.1), np.full((2, 2), 0.1), np.array([0.5, 0.5]), False
 
 
+def hardly_any_difference():
+    return 0.0001 * np.eye(2), np.full((2, 2), 0.1), np.full((2, 2), 0.1), 0.5, False
+
+
 COUNTEREXAMPLE_MISTAKES = (
     Mistake(
         "in training",
@@ -162,10 +169,10 @@ COUNTEREXAMPLE_MISTAKES = (
         same_as="a rate of 1",
     ),
     Mistake(
-        "numbers from a bell curve",
+        "numbers that are not uniform",
         drawn_from_a_bell,
-        "Uniform numbers lie between 0 and 1; standard_normal gives others. `random` of a generator "
-        "gives these.",
+        "Uniform numbers are at least 0 and below 1: neither 1 itself nor what standard_normal gives. "
+        "Write down some like 0.1 and 0.9.",
     ),
     Mistake(
         "one shape for both",
@@ -196,6 +203,12 @@ COUNTEREXAMPLE_MISTAKES = (
         "a rate for each position",
         a_rate_for_each_position,
         "There is one rate for the whole program, a single number.",
+    ),
+    Mistake(
+        "hardly any difference",
+        hardly_any_difference,
+        "The fault is there, but with numbers so small nobody would see it. Take an x of ordinary "
+        "numbers, such as 1, and a rate such as 0.5.",
     ),
 )
 
@@ -356,6 +369,14 @@ def dropped_in_place(x, uniform_weights, uniform_found, rate, training):
     return x
 
 
+def uniform_numbers_exchanged(x, uniform_weights, uniform_found, rate, training):
+    weights = softmax(x @ x.T / np.sqrt(x.shape[-1]))
+    n, d = x.shape
+    numbers = np.resize(uniform_found, (n, n)), np.resize(uniform_weights, (n, d))
+    weights = dropout(weights, numbers[0], rate, training)
+    return x + dropout(weights @ x, numbers[1], rate, training)
+
+
 MENDED_MISTAKES = (
     Mistake(
         "as it was",
@@ -434,6 +455,12 @@ MENDED_MISTAKES = (
         "the caller's x changed",
         dropped_in_place,
         "The result is right, but x += … writes into the caller's array.",
+    ),
+    Mistake(
+        "the uniform numbers exchanged",
+        uniform_numbers_exchanged,
+        "uniform_weights is for the weights, uniform_found for what was found. You exchanged "
+        "them; with as many columns as rows nothing complains.",
     ),
 )
 

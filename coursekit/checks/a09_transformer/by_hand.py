@@ -58,6 +58,22 @@ def pre_norm_without_its_norm():
     return np.array([[-1.0, 1.0], [1.0, -1.0], [11.0, 5.0]])
 
 
+def sum_not_normalised():
+    return np.array([[-1.0, 1.0], [11.0, 5.0], [3.0, 5.0]])
+
+
+def only_centred():
+    return np.array([[-2.0, 2.0], [3.0, -3.0], [5.0, 5.0]])
+
+
+def sublayer_of_the_first_number():
+    return np.array([[-1.0, 1.0], [-1.0, 1.0], [-1.0, 5.0]])
+
+
+def larger_first():
+    return np.array([[1.0, -1.0], [-1.0, 1.0], [-1.0, 5.0]])
+
+
 MISTAKES = (
     Mistake(
         "no residual connection in pre-norm",
@@ -110,6 +126,28 @@ MISTAKES = (
         "pre-norm without its norm",
         pre_norm_without_its_norm,
         "In the third row the sublayer was given x itself. Before the sublayer x is normalised.",
+    ),
+    Mistake(
+        "the sum not normalised",
+        sum_not_normalised,
+        "In the second row the norm is missing: post-norm normalises the sum [11, 5].",
+    ),
+    Mistake(
+        "centred and not divided",
+        only_centred,
+        "You subtracted the mean and did not divide. The norm divides by the standard deviation, "
+        "here 2 for x and 3 for the sum.",
+    ),
+    Mistake(
+        "the sublayer of the first number",
+        sublayer_of_the_first_number,
+        "Your sublayer doubles a. Of [a, b] it makes [2b, 0]: it takes the *second* number.",
+    ),
+    Mistake(
+        "the mean minus the row",
+        larger_first,
+        "The signs are turned round: subtract the mean from the row, so that the smaller number "
+        "becomes negative.",
     ),
 )
 

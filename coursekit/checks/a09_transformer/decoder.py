@@ -219,6 +219,33 @@ def middle_norm_missing(x, memory, parameters, n_heads, memory_mask):
     return normalise(x + think(x, parameters["feed_forward"]), parameters["feed_forward_norm"])
 
 
+def later_words_alone(x, memory, parameters, n_heads, memory_mask):
+    causal = ~np.tri(x.shape[-2], dtype=bool)
+    found = attend(x, x, parameters["attention"], n_heads, causal)
+    x = normalise(x + found, parameters["attention_norm"])
+    found = attend(x, memory, parameters["memory_attention"], n_heads, memory_mask)
+    x = normalise(x + found, parameters["memory_attention_norm"])
+    return normalise(x + think(x, parameters["feed_forward"]), parameters["feed_forward_norm"])
+
+
+def memory_mask_turned_round(x, memory, parameters, n_heads, memory_mask):
+    causal = np.tri(x.shape[-2], dtype=bool)
+    found = attend(x, x, parameters["attention"], n_heads, causal)
+    x = normalise(x + found, parameters["attention_norm"])
+    found = attend(x, memory, parameters["memory_attention"], n_heads, ~memory_mask)
+    x = normalise(x + found, parameters["memory_attention_norm"])
+    return normalise(x + think(x, parameters["feed_forward"]), parameters["feed_forward_norm"])
+
+
+def length_of_the_first_axis(x, memory, parameters, n_heads, memory_mask):
+    causal = np.tri(len(x), dtype=bool)
+    found = attend(x, x, parameters["attention"], n_heads, causal)
+    x = normalise(x + found, parameters["attention_norm"])
+    found = attend(x, memory, parameters["memory_attention"], n_heads, memory_mask)
+    x = normalise(x + found, parameters["memory_attention_norm"])
+    return normalise(x + think(x, parameters["feed_forward"]), parameters["feed_forward_norm"])
+
+
 MISTAKES = (
     Mistake(
         "the future in view",
@@ -303,6 +330,23 @@ MISTAKES = (
         "the norm in the middle missing",
         middle_norm_missing,
         "Three sublayers, three norms: the sum after the look at the source is not normalised.",
+    ),
+    Mistake(
+        "later words alone",
+        later_words_alone,
+        "Your triangle is the opposite: each position sees later ones only. True means *may be "
+        "looked at*, so np.tri is right as it is.",
+    ),
+    Mistake(
+        "the memory mask turned round",
+        memory_mask_turned_round,
+        "You handed on ~memory_mask. attend means the same by True as the layer: may be looked at.",
+    ),
+    Mistake(
+        "the length of the first axis",
+        length_of_the_first_axis,
+        "len(x) is the number of words only while there are two axes; in a batch it is the number "
+        "of sentences. Take x.shape[-2].",
     ),
 )
 

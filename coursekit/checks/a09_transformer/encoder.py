@@ -28,7 +28,9 @@ def drawn_parameters(draw, random, sublayers, d_model, d_ff, **options):
             shapes = dict.fromkeys(("query", "key", "value", "output"), (d_model, d_model))
         parameters[name] = {}
         for part, shape in shapes.items():
-            parameters[name][f"w_{part}"] = draw(random, *shape, **options)
+            # With larger numbers softmax would be all or nothing, and what is seen hardly matter.
+            scale = shape[0] ** 0.5 if draw is normal else 2
+            parameters[name][f"w_{part}"] = draw(random, *shape, **options) / scale
             parameters[name][f"b_{part}"] = draw(random, shape[1], **options)
     for name in sublayers:
         parameters[f"{name}_norm"] = {
@@ -268,6 +270,16 @@ def added_in_place(x, parameters, n_heads, mask, norm):
     return normalise(x + think(x, parameters["feed_forward"]), parameters["feed_forward_norm"])
 
 
+def one_residual_alone(x, parameters, n_heads, mask, norm):
+    if norm == "pre":
+        y = normalise(x, parameters["attention_norm"])
+        x = x + attend(y, y, parameters["attention"], n_heads, mask)
+        return think(normalise(x, parameters["feed_forward_norm"]), parameters["feed_forward"])
+    found = attend(x, x, parameters["attention"], n_heads, mask)
+    x = normalise(x + found, parameters["attention_norm"])
+    return normalise(think(x, parameters["feed_forward"]), parameters["feed_forward_norm"])
+
+
 MISTAKES = (
     Mistake(
         "no residual connections",
@@ -364,6 +376,12 @@ MISTAKES = (
         "added in place",
         added_in_place,
         "The output is right, but x += … writes into the caller's x.",
+    ),
+    Mistake(
+        "no residual connection around the feed-forward network",
+        one_residual_alone,
+        "What the feed-forward network finds replaces x. It is *added*, as what the attention "
+        "finds.",
     ),
 )
 

@@ -126,6 +126,24 @@ def batch_flattened(x, parameters):
     return hidden @ parameters["w_output"] + parameters["b_output"]
 
 
+def first_bias_forgotten(x, parameters):
+    w_hidden = parameters["w_hidden"]
+    w_output, b_output = parameters["w_output"], parameters["b_output"]
+    return np.maximum(x @ w_hidden, 0) @ w_output + b_output
+
+
+def bent_twice(x, parameters):
+    w_hidden, b_hidden = parameters["w_hidden"], parameters["b_hidden"]
+    w_output, b_output = parameters["w_output"], parameters["b_output"]
+    return np.maximum(np.maximum(x @ w_hidden + b_hidden, 0) @ w_output, 0) + b_output
+
+
+def sigmoid_for_the_bend(x, parameters):
+    w_hidden, b_hidden = parameters["w_hidden"], parameters["b_hidden"]
+    w_output, b_output = parameters["w_output"], parameters["b_output"]
+    return 1 / (1 + np.exp(-(x @ w_hidden + b_hidden))) @ w_output + b_output
+
+
 MISTAKES = (
     Mistake(
         "nothing bent",
@@ -209,6 +227,24 @@ MISTAKES = (
         batch_flattened,
         "The numbers are right, but the axes of the batch are gone. @ works on the last axis and "
         "leaves the others as they are: no reshape is needed.",
+    ),
+    Mistake(
+        "the first bias forgotten",
+        first_bias_forgotten,
+        "b_hidden is never added. It decides where a hidden unit begins to answer: it goes inside "
+        "max(0, …).",
+    ),
+    Mistake(
+        "bent twice",
+        bent_twice,
+        "You applied max(0, …) to the second product as well. It belongs to the hidden layer "
+        "alone.",
+    ),
+    Mistake(
+        "a sigmoid for the bend",
+        sigmoid_for_the_bend,
+        "You used a sigmoid, as gates do. Here the hidden layer is max(0, …): what is negative "
+        "becomes 0, the rest stays.",
     ),
 )
 

@@ -436,6 +436,170 @@ class ShortcutDetached(torch.nn.Module):
         return self.norm2(x.detach() + self.think(x))
 
 
+class MaskTurnedRoundAndWeights(torch.nn.Module):
+    def __init__(self, d_model, n_heads, d_ff, pre_norm):
+        super().__init__()
+        self.self_attn = torch.nn.MultiheadAttention(d_model, n_heads, batch_first=True)
+        self.linear1, self.linear2 = torch.nn.Linear(d_model, d_ff), torch.nn.Linear(d_ff, d_model)
+        self.norm1, self.norm2 = torch.nn.LayerNorm(d_model), torch.nn.LayerNorm(d_model)
+        self.pre_norm = pre_norm
+
+    def attend(self, x, mask):
+        return self.self_attn(x, x, x, key_padding_mask=mask[:, 0])[0]
+
+    def think(self, x):
+        return self.linear2(torch.relu(self.linear1(x)))
+
+    def forward(self, x, mask):
+        if self.pre_norm:
+            x = x + self.attend(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.attend(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+class MaskOfThreeAxes(torch.nn.Module):
+    def __init__(self, d_model, n_heads, d_ff, pre_norm):
+        super().__init__()
+        self.self_attn = torch.nn.MultiheadAttention(d_model, n_heads, batch_first=True)
+        self.linear1, self.linear2 = torch.nn.Linear(d_model, d_ff), torch.nn.Linear(d_ff, d_model)
+        self.norm1, self.norm2 = torch.nn.LayerNorm(d_model), torch.nn.LayerNorm(d_model)
+        self.pre_norm = pre_norm
+
+    def attend(self, x, mask):
+        return self.self_attn(x, x, x, key_padding_mask=~mask)[0]
+
+    def think(self, x):
+        return self.linear2(torch.relu(self.linear1(x)))
+
+    def forward(self, x, mask):
+        if self.pre_norm:
+            x = x + self.attend(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.attend(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+class PaddingBlankedOut(torch.nn.Module):
+    def __init__(self, d_model, n_heads, d_ff, pre_norm):
+        super().__init__()
+        self.self_attn = torch.nn.MultiheadAttention(d_model, n_heads, batch_first=True)
+        self.linear1, self.linear2 = torch.nn.Linear(d_model, d_ff), torch.nn.Linear(d_ff, d_model)
+        self.norm1, self.norm2 = torch.nn.LayerNorm(d_model), torch.nn.LayerNorm(d_model)
+        self.pre_norm = pre_norm
+
+    def attend(self, x, mask):
+        return self.self_attn(x, x, x, key_padding_mask=~mask[:, 0])[0]
+
+    def think(self, x):
+        return self.linear2(torch.relu(self.linear1(x)))
+
+    def forward(self, x, mask):
+        x = torch.where(mask.transpose(1, 2), self.layer(x, mask), 0.0)
+        return x
+
+    def layer(self, x, mask):
+        if self.pre_norm:
+            x = x + self.attend(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.attend(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+class NoResidualAroundThinking(torch.nn.Module):
+    def __init__(self, d_model, n_heads, d_ff, pre_norm):
+        super().__init__()
+        self.self_attn = torch.nn.MultiheadAttention(d_model, n_heads, batch_first=True)
+        self.linear1, self.linear2 = torch.nn.Linear(d_model, d_ff), torch.nn.Linear(d_ff, d_model)
+        self.norm1, self.norm2 = torch.nn.LayerNorm(d_model), torch.nn.LayerNorm(d_model)
+        self.pre_norm = pre_norm
+
+    def attend(self, x, mask):
+        return self.self_attn(x, x, x, key_padding_mask=~mask[:, 0])[0]
+
+    def think(self, x):
+        return self.linear2(torch.relu(self.linear1(x)))
+
+    def forward(self, x, mask):
+        if self.pre_norm:
+            x = x + self.attend(self.norm1(x), mask)
+            return self.think(self.norm2(x))
+        x = self.norm1(x + self.attend(x, mask))
+        return self.norm2(self.think(x))
+
+
+class OnlyTheQueriesNormalised(torch.nn.Module):
+    def __init__(self, d_model, n_heads, d_ff, pre_norm):
+        super().__init__()
+        self.self_attn = torch.nn.MultiheadAttention(d_model, n_heads, batch_first=True)
+        self.linear1, self.linear2 = torch.nn.Linear(d_model, d_ff), torch.nn.Linear(d_ff, d_model)
+        self.norm1, self.norm2 = torch.nn.LayerNorm(d_model), torch.nn.LayerNorm(d_model)
+        self.pre_norm = pre_norm
+
+    def attend(self, x, mask):
+        return self.self_attn(x, x, x, key_padding_mask=~mask[:, 0])[0]
+
+    def think(self, x):
+        return self.linear2(torch.relu(self.linear1(x)))
+
+    def forward(self, x, mask):
+        if self.pre_norm:
+            padding = ~mask[:, 0]
+            x = x + self.self_attn(self.norm1(x), x, x, key_padding_mask=padding)[0]
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.attend(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+class AddedInPlace(torch.nn.Module):
+    def __init__(self, d_model, n_heads, d_ff, pre_norm):
+        super().__init__()
+        self.self_attn = torch.nn.MultiheadAttention(d_model, n_heads, batch_first=True)
+        self.linear1, self.linear2 = torch.nn.Linear(d_model, d_ff), torch.nn.Linear(d_ff, d_model)
+        self.norm1, self.norm2 = torch.nn.LayerNorm(d_model), torch.nn.LayerNorm(d_model)
+        self.pre_norm = pre_norm
+
+    def attend(self, x, mask):
+        return self.self_attn(x, x, x, key_padding_mask=~mask[:, 0])[0]
+
+    def think(self, x):
+        return self.linear2(torch.relu(self.linear1(x)))
+
+    def forward(self, x, mask):
+        if self.pre_norm:
+            x += self.attend(self.norm1(x), mask)
+            x += self.think(self.norm2(x))
+            return x
+        x = self.norm1(x + self.attend(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+class NothingDifferentiated(torch.nn.Module):
+    def __init__(self, d_model, n_heads, d_ff, pre_norm):
+        super().__init__()
+        self.self_attn = torch.nn.MultiheadAttention(d_model, n_heads, batch_first=True)
+        self.linear1, self.linear2 = torch.nn.Linear(d_model, d_ff), torch.nn.Linear(d_ff, d_model)
+        self.norm1, self.norm2 = torch.nn.LayerNorm(d_model), torch.nn.LayerNorm(d_model)
+        self.pre_norm = pre_norm
+
+    def attend(self, x, mask):
+        return self.self_attn(x, x, x, key_padding_mask=~mask[:, 0])[0]
+
+    def think(self, x):
+        return self.linear2(torch.relu(self.linear1(x)))
+
+    def forward(self, x, mask):
+        with torch.no_grad():
+            return self.layer(x, mask)
+
+    def layer(self, x, mask):
+        if self.pre_norm:
+            x = x + self.attend(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.attend(x, mask))
+        return self.norm2(x + self.think(x))
+
+
 MISTAKES = (
     Mistake(
         "names of its own",
@@ -540,5 +704,47 @@ MISTAKES = (
         ShortcutDetached,
         "The output is right, but x is detached where it is added, so that no gradient comes back"
         " along the residual connections. That way back is what they are there for.",
+    ),
+    Mistake(
+        "the mask of the other meaning, and NaN",
+        MaskTurnedRoundAndWeights,
+        "torch's masks say what is to be *ignored*: where every word is ignored there is nothing "
+        "left, which is NaN. Yours is True where there is a word, so turn it round, ~mask.",
+    ),
+    Mistake(
+        "a mask of three axes",
+        MaskOfThreeAxes,
+        "key_padding_mask is a row for each sentence, (B, T). Your mask is (B, 1, T): leave the "
+        "middle axis out with mask[:, 0], and turn it round.",
+    ),
+    Mistake(
+        "padding blanked out",
+        PaddingBlankedOut,
+        "You set the rows of the padding to 0. Nobody reads them, and they are not asked to be "
+        "anything special: like every row they hold what the layer makes of them.",
+    ),
+    Mistake(
+        "no residual connection around the feed-forward network",
+        NoResidualAroundThinking,
+        "What the feed-forward network finds replaces x. It is *added*, as what the attention "
+        "finds.",
+    ),
+    Mistake(
+        "only the queries normalised",
+        OnlyTheQueriesNormalised,
+        "In the pre-norm layer the queries come from normalised rows, keys and values from x. "
+        "Self-attention makes all three from the same rows.",
+    ),
+    Mistake(
+        "added in place",
+        AddedInPlace,
+        "x += … writes into the tensor that came in, and torch needs it as it was to go back "
+        "through it. x = x + … makes a new one.",
+    ),
+    Mistake(
+        "nothing differentiated",
+        NothingDifferentiated,
+        "The output is right, but under torch.no_grad nothing is remembered, so no parameter gets "
+        "a gradient. Leave that to whoever uses the layer.",
     ),
 )

@@ -139,6 +139,26 @@ def centred_in_place(x, gain, bias, eps):
     return x / np.sqrt((x**2).mean(axis=-1, keepdims=True) + eps) * gain + bias
 
 
+def gain_and_one(x, gain, bias, eps):
+    centred = x - x.mean(axis=-1, keepdims=True)
+    return centred / np.sqrt(x.var(axis=-1, keepdims=True) + eps) * (1 + gain) + bias
+
+
+def only_centred(x, gain, bias, eps):
+    centred = x - x.mean(axis=-1, keepdims=True)
+    return centred * gain + bias
+
+
+def sum_of_squares(x, gain, bias, eps):
+    centred = x - x.mean(axis=-1, keepdims=True)
+    return centred / np.sqrt((centred**2).sum(axis=-1, keepdims=True) + eps) * gain + bias
+
+
+def eps_of_its_own(x, gain, bias, eps):
+    centred = x - x.mean(axis=-1, keepdims=True)
+    return centred / np.sqrt(x.var(axis=-1, keepdims=True) + 1e-5) * gain + bias
+
+
 MISTAKES = (
     Mistake(
         "one mean for all numbers",
@@ -231,6 +251,29 @@ MISTAKES = (
         centred_in_place,
         "The result is right, but x -= … writes into the array that came in, and the residual "
         "connection still needs it.",
+    ),
+    Mistake(
+        "one more than the gain",
+        gain_and_one,
+        "You multiply by 1 + gain, as some libraries do that start their gain at 0. Here the gain "
+        "is the factor itself.",
+    ),
+    Mistake(
+        "centred and not divided",
+        only_centred,
+        "You subtracted the mean and did not divide, so a large row stays large. Divide by the "
+        "root of the variance plus eps.",
+    ),
+    Mistake(
+        "a sum for the mean of the squares",
+        sum_of_squares,
+        "You divide by the root of the *sum* of squares. The variance is their mean; without it "
+        "wider rows would come out smaller.",
+    ),
+    Mistake(
+        "an eps of its own",
+        eps_of_its_own,
+        "Your eps is a number that you wrote down. It came as an argument: use that one.",
     ),
 )
 

@@ -115,6 +115,19 @@ def scaled_to_the_peak(step, d_model, warmup):
     return np.minimum((step / warmup) ** -0.5, step / warmup)
 
 
+def exponent_without_brackets(step, d_model, warmup):
+    return d_model**-0.5 * np.minimum(step**-0.5, step * warmup**-3 / 2)
+
+
+def half_without_brackets(step, d_model, warmup):
+    return d_model**-1 / 2 * np.minimum(step**-0.5, step * warmup**-1.5)
+
+
+def steps_numbered_anew(step, d_model, warmup):
+    step = np.arange(1, len(step) + 1)
+    return d_model**-0.5 * np.minimum(step**-0.5, step * warmup**-1.5)
+
+
 MISTAKES = (
     Mistake(
         "the larger of both",
@@ -194,16 +207,34 @@ MISTAKES = (
         "np.minimum compares entry by entry.",
     ),
     Mistake(
-        "Python's min for np.minimum",
+        "a question to a whole array",
         python_min,
-        "Python's min asks which of two arrays is smaller, and for arrays there is no one answer. "
-        "np.minimum compares entry by entry.",
+        "Python's min (and an if) asks which of two arrays is smaller, and for arrays there is no one "
+        "answer. np.minimum compares entry by entry.",
     ),
     Mistake(
         "scaled to a peak of one",
         scaled_to_the_peak,
         "The shape is right, but your peak is always 1. In the paper the peak depends on the width "
         "and on the length of the warm-up.",
+    ),
+    Mistake(
+        "-3 / 2 without brackets",
+        exponent_without_brackets,
+        "warmup ** -3 / 2 is the power -3, halved: ** comes before /. Write warmup ** -1.5 or put "
+        "the exponent into brackets.",
+    ),
+    Mistake(
+        "-1 / 2 without brackets",
+        half_without_brackets,
+        "d_model ** -1 / 2 is half of 1 / d_model: ** comes before /. Write d_model ** -0.5 or "
+        "put the exponent into brackets.",
+    ),
+    Mistake(
+        "steps numbered anew",
+        steps_numbered_anew,
+        "You counted the entries of step in place of reading them. They are the steps, in any "
+        "order.",
     ),
 )
 

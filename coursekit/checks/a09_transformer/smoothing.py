@@ -206,6 +206,16 @@ def costs_returned(logits, target, mask, epsilon):
     return np.where(mask, -((1 - epsilon) * right + epsilon * log_p.mean(axis=-1)), 0.0)
 
 
+def mask_turned_round(logits, target, mask, epsilon):
+    kept, right = logits[~mask], target[~mask]
+    if len(right) == 0:
+        return 0.0
+    log_p = kept - kept.max(axis=-1, keepdims=True)
+    log_p = log_p - np.log(np.exp(log_p).sum(axis=-1, keepdims=True))
+    cost = (1 - epsilon) * log_p[np.arange(len(right)), right] + epsilon * log_p.mean(axis=-1)
+    return -cost.mean()
+
+
 MISTAKES = (
     Mistake(
         "no smoothing",
@@ -299,6 +309,11 @@ MISTAKES = (
         costs_returned,
         "These are the costs of the positions. Asked for is one number, their mean over those that "
         "count.",
+    ),
+    Mistake(
+        "the mask turned round",
+        mask_turned_round,
+        "You kept what does not count. The mask is True where a position counts.",
     ),
 )
 

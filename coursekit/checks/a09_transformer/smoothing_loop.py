@@ -159,6 +159,26 @@ def least_cost_subtracted(logits, target, epsilon):
     return cost
 
 
+def binary_logarithm(logits, target, epsilon):
+    log_p = logits - logits.max()
+    log_p = log_p - np.log(np.exp(log_p).sum())
+    cost = 0.0
+    for c in range(len(logits)):
+        share = epsilon / len(logits) + (1 - epsilon) * (c == target)
+        cost -= share * log_p[c] / np.log(2)
+    return cost
+
+
+def mean_over_the_classes(logits, target, epsilon):
+    log_p = logits - logits.max()
+    log_p = log_p - np.log(np.exp(log_p).sum())
+    cost = 0.0
+    for c in range(len(logits)):
+        share = epsilon / len(logits) + (1 - epsilon) * (c == target)
+        cost -= share * log_p[c]
+    return cost / len(logits)
+
+
 MISTAKES = (
     Mistake(
         "no smoothing",
@@ -238,6 +258,17 @@ MISTAKES = (
         least_cost_subtracted,
         "You subtracted what even a perfect model pays. Cross-entropy does not: with smoothing it "
         "never reaches 0.",
+    ),
+    Mistake(
+        "the logarithm to base 2",
+        binary_logarithm,
+        "You count in bits. log is the natural logarithm here, np.log.",
+    ),
+    Mistake(
+        "a mean over the classes",
+        mean_over_the_classes,
+        "You divided by the number of classes at the end. The shares sum to one already, so their "
+        "sum is a mean.",
     ),
 )
 
