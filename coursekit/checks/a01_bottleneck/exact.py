@@ -133,6 +133,10 @@ def a_mark_for_each_sentence(predicted, target, mask):
     return (((predicted == target) | ~mask).all(axis=1)).astype(float)
 
 
+def tokens_of_the_padding_too(predicted, target, mask):
+    return float((predicted == target).mean()) if mask.any() else 0.0
+
+
 MISTAKES = (
     Mistake(
         "tokens counted",
@@ -206,6 +210,12 @@ MISTAKES = (
         "a mark for each sentence",
         a_mark_for_each_sentence,
         "These are the marks of all sentences. Their mean is asked for, one number.",
+    ),
+    Mistake(
+        "tokens counted, those of the padding too",
+        tokens_of_the_padding_too,
+        "This is the share of right *tokens*, the padding among them. A sentence counts as one, and only "
+        "if all its tokens are right where the mask is True.",
     ),
 )
 

@@ -168,6 +168,12 @@ def nothing_subtracted_one_total(query, key, value):
     return exponentials / exponentials.sum() @ value
 
 
+def entry_by_entry(query, key, value):
+    scores = query @ np.swapaxes(key, -1, -2)
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True) * value
+
+
 MISTAKES = (
     Mistake(
         "weights returned",
@@ -273,6 +279,12 @@ MISTAKES = (
         "The weights of all queries together sum to one. Each query has its own total: sum over the "
         "last axis and keep it (keepdims=True). And np.exp of a score in the thousands is infinity: "
         "subtract each query's largest score first.",
+    ),
+    Mistake(
+        "* in place of @",
+        entry_by_entry,
+        "* multiplies entry by entry. The context is a sum over the keys, of weight times value: a matrix "
+        "product, @.",
     ),
 )
 

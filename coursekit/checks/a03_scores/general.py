@@ -96,6 +96,10 @@ def only_matching_pairs(query, key, weight):
     return ((query @ weight) * key).sum(axis=-1)
 
 
+def scaled_by_the_width_of_the_queries(query, key, weight):
+    return query @ weight @ np.swapaxes(key, -1, -2) / np.sqrt(query.shape[-1])
+
+
 MISTAKES = (
     Mistake(
         "the matrix left out",
@@ -163,6 +167,12 @@ MISTAKES = (
         only_matching_pairs,
         "Query i met only key i. Every query meets every key, so there are m times n scores, not "
         "one for each pair; with m ≠ n this cannot even be computed.",
+    ),
+    Mistake(
+        "scaled by the width of the queries",
+        scaled_by_the_width_of_the_queries,
+        "You divide by the square root of the queries' width. The general score has no scale: the matrix "
+        "is learnt, and takes care of that.",
     ),
 )
 

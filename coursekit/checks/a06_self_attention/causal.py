@@ -83,6 +83,10 @@ def numbers_counted_from_the_start(m, n):
     return np.tril(np.ones((m, n)))
 
 
+def upper_triangle(m, n):
+    return np.triu(np.ones((m, n), bool))
+
+
 MISTAKES = (
     Mistake(
         "counted from the start",
@@ -159,6 +163,12 @@ MISTAKES = (
         "np.tril(np.ones(…)) makes floating-point numbers; a mask holds True and False: give "
         "dtype=bool. And with fewer queries than keys the queries are the *last* positions, so the "
         "triangle must reach the last key: query i stands at position i + n - m.",
+    ),
+    Mistake(
+        "the upper triangle",
+        upper_triangle,
+        "The upper triangle is where a key comes *later* than the query: the future. And both are counted "
+        "from the start, while the last query stands at the last key.",
     ),
 )
 

@@ -142,6 +142,12 @@ def largest_of_the_whole_table(scores, mask):
     return exponentials / total
 
 
+def allowed_scores_hidden(scores, mask):
+    hidden = np.where(mask, -np.inf, scores)
+    exponentials = np.exp(hidden - hidden.max(axis=-1, keepdims=True))
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
 MISTAKES = (
     Mistake(
         "the mask ignored",
@@ -230,6 +236,12 @@ MISTAKES = (
         scores_overwritten,
         "The weights are right, but scores[…] = … writes into the caller's own array, who finds "
         "other numbers in it afterwards.",
+    ),
+    Mistake(
+        "the allowed scores hidden",
+        allowed_scores_hidden,
+        "The mask is turned round: you hide what may be looked at, and a row that may look at everything "
+        "is NaN. True means *may be looked at*.",
     ),
 )
 
