@@ -279,6 +279,8 @@ def _recognise_in_part(exercise, seed, outcomes, findings, part):
     the answer is wrong at least wherever that mistake is, and where the wrong results hold so many
     numbers that they do not agree by chance.
     """
+    if exercise.kind == "by hand":
+        return _recognise_on_paper(exercise, seed, outcomes, findings)
     cases, expected = _questions(exercise, seed)
     of_part = [i for i, case in enumerate(cases) if case.part == part]
     wrong = [i for i in of_part if findings[i] and findings[i].question in ABOUT_RESULTS]
@@ -301,6 +303,34 @@ def _recognise_in_part(exercise, seed, outcomes, findings, part):
     ]
     distinct = [mistake for mistake in fitting if mistake.same_as is None]
     return distinct[0] if len(distinct) == 1 else None
+
+
+def _recognise_on_paper(exercise, seed, outcomes, findings):
+    """The known mistake that explains most of several wrong numbers on one sheet, or None.
+
+    Each number answers a question of its own. A mistake is made where every number that it gets
+    wrong came out as it does; what else is wrong has another reason.
+    """
+    if any(finding and finding.question != "value" for finding in findings):
+        return None
+    _, expected = _questions(exercise, seed)
+    right, came = (
+        [value for outcome in several for value in outcome.value]
+        for several in (expected, outcomes)
+    )
+    best, most = None, 0
+    for mistake, its_outcomes, _ in _mistaken(exercise, seed):
+        its = [value for outcome in its_outcomes for value in outcome.value]
+        if [value.shape for value in its] != [value.shape for value in right]:
+            continue
+        triples = list(zip(right, came, its, strict=True))
+        wrong = [np.abs(its - right) > exercise.absolute for right, _, its in triples]
+        alike = [np.abs(its - came) <= exercise.absolute for _, came, its in triples]
+        explained = sum(int(where.sum()) for where in wrong)
+        fits = all(same[where].all() for same, where in zip(alike, wrong, strict=True))
+        if fits and explained > most:
+            best, most = mistake, explained
+    return best
 
 
 def _many_numbers(outcomes):

@@ -79,3 +79,24 @@ def test_a_few_whole_numbers_name_nothing(seed):
     report = examine(exercise("10.draw_loop"), tokens_from_the_end_in_the_plain_cases, seed)
     assert not report.passed
     assert report.mistake is None
+
+
+@pytest.mark.parametrize(
+    ("numbers", "name"),
+    [
+        ([12.0, 3.0, 7.0, 0.0, 5.0, -0.5], "two rows a token"),
+        ([11.0, 5.0, 6.0, 6.0, 1.0, 0.25], "query minus key"),  # explains more than one number
+        ([11.0, 5.0, 7.0, -3.0, 5.0, -0.5], None),  # half of a mistake is not that mistake
+        ([11.0, 5.0, 7.0, 9.0, 5.0, -0.5], None),
+    ],
+)
+def test_of_several_mistakes_on_paper_the_one_that_explains_most_is_named(numbers, name):
+    report = examine(exercise("08.rows_by_hand"), lambda: np.array(numbers), PUBLIC_SEED)
+    assert (report.mistake and report.mistake.name) == name
+
+
+def test_a_table_on_paper_is_compared_place_by_place():
+    rows = np.array([[-1.0, 1.0], [11.0, 5.0], [0.5, 0.5]])
+    report = examine(exercise("09.norms_by_hand"), lambda: rows, PUBLIC_SEED)
+    assert report.mistake.name == "the sum not normalised"
+    assert examine(exercise("09.norms_by_hand"), lambda: rows[:2], PUBLIC_SEED).mistake is None
