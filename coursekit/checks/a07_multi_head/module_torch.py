@@ -526,6 +526,25 @@ class OneLinearLayer(torch.nn.Module):
         return self.out_proj((looks @ v).transpose(1, 2).flatten(2))
 
 
+class ZeroBeforeAndAfter(torch.nn.Module):
+    def __init__(self, d_model, n_heads):
+        super().__init__()
+        self.n_heads = n_heads
+        self.in_proj_weight = torch.nn.Parameter(torch.randn(3 * d_model, d_model))
+        self.in_proj_bias = torch.nn.Parameter(torch.zeros(3 * d_model))
+        self.out_proj = torch.nn.Linear(d_model, d_model)
+
+    def forward(self, query, key, mask):
+        def heads(x, weight, bias):
+            return (x @ weight.T + bias).unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
+
+        weights, biases = self.in_proj_weight.chunk(3), self.in_proj_bias.chunk(3)
+        q, k, v = map(heads, (query, key, key), weights, biases)
+        scores, hidden = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5, ~mask[:, None]
+        looks = scores.masked_fill(hidden, 0.0).softmax(dim=-1).masked_fill(hidden, 0.0)
+        return self.out_proj((looks @ v).transpose(1, 2).flatten(2))
+
+
 MISTAKES = (
     Mistake(
         "not transposed",
@@ -682,5 +701,11 @@ MISTAKES = (
         OneLinearLayer,
         "With torch.nn.Linear the names are in_proj.weight and in_proj.bias. torch's own module has them "
         "with an underscore, in_proj_weight and in_proj_bias: two torch.nn.Parameter.",
+    ),
+    Mistake(
+        "zero before and after the softmax",
+        ZeroBeforeAndAfter,
+        "The weights of hidden keys are 0, but their scores of 0 have taken a share of 1 each in the sum, "
+        "so a row sums to less than one. Hide scores by a large negative number.",
     ),
 )

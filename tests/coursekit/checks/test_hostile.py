@@ -443,3 +443,30 @@ def test_numbers_from_paper_may_come_in_any_width(entry):
         return right.astype(np.float32)
 
     assert examine(entry, narrow, PUBLIC_SEED).passed
+
+
+NUMPY = [entry for entry in exercises() if entry.needs == "numpy"]
+SPOILT = {
+    "objects": lambda array: array.astype(object),
+    "a list": lambda array: array.tolist() if array.ndim else [array.item()],
+    "complex": lambda array: array + 0j,
+    "NaN": lambda array: array * np.nan,
+    "an axis too many": lambda array: np.asarray(array)[None],
+    "a text": str,
+    "nothing": lambda array: None,
+}
+
+
+@pytest.mark.parametrize("spoil", SPOILT.values(), ids=SPOILT)
+@pytest.mark.parametrize("entry", NUMPY, ids=[entry.identifier for entry in NUMPY])
+def test_no_right_answer_passes_spoilt(entry, spoil, capsys):
+    def answer(*arguments):
+        right = entry.reference(*arguments)
+        several = right if isinstance(right, tuple) else (right,)
+        spoilt = tuple(spoil(np.asarray(array)) for array in several)
+        return spoilt if isinstance(right, tuple) else spoilt[0]
+
+    assert mark(entry.identifier, answer, points=entry.points) == 0.0
+    said = capsys.readouterr().out
+    assert f"{entry.identifier}: not yet." in said
+    assert "coursekit" not in said.replace(entry.answer, "")
