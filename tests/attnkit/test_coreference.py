@@ -171,10 +171,14 @@ def test_weights_are_those_that_made_the_output(n_layers):
     assert logits.shape == (5, N_COLOURS)
     assert weights.shape == (5, n_layers, 11, 11)
     assert_close(logits.numpy(), model(*inputs).numpy(), "output")
-    # The first layer by hand, from the embeddings.
+    # By hand: what each word hears is added to it, and the answer is read off at "it".
     x = model.word(inputs[0]) + model.colour(inputs[1])
-    _, expected = model.layers[0](x, return_weights=True)
-    assert_close(weights[:, 0].numpy(), expected.numpy(), "weights")
+    for number, layer in enumerate(model.layers):
+        assert_close(
+            weights[:, number].numpy(), layer(x, return_weights=True)[1].numpy(), "weights"
+        )
+        x = x + weights[:, number] @ x @ layer.w_value
+    assert_close(logits.numpy(), model.answer(x[:, IT]).numpy(), "output")
 
 
 def test_words_are_not_told_where_they_stand():
