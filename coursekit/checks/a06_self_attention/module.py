@@ -1,7 +1,7 @@
 """06.self_attention_module: self-attention as a torch module; what it is asked, without torch itself.
 
-The reference and the known mistakes need torch and live in `module_torch`, which is imported only
-when an answer is examined.
+The reference is the library's own layer. It and the known mistakes, in `module_torch`, need torch, and
+are imported only when an answer is examined.
 """
 
 from dataclasses import replace
@@ -75,7 +75,9 @@ def _words_shuffled(random):
 
 
 def _contents():
-    from .module_torch import MISTAKES, SelfAttention
+    from attnkit.torch import SelfAttention
+
+    from .module_torch import MISTAKES
 
     return Contents(SelfAttention, MISTAKES)
 

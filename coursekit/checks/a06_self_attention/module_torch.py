@@ -1,26 +1,8 @@
-"""The torch half of 06.self_attention_module: the reference and the known mistakes."""
+"""The torch half of 06.self_attention_module: the known mistakes."""
 
 import torch
 
-from attnkit.torch import scaled_dot_product_attention
-
 from ..model import Mistake
-
-
-class SelfAttention(torch.nn.Module):
-    """The module as it should be, from the library's attention."""
-
-    def __init__(self, d_model, d_k, d_v):
-        super().__init__()
-        self.w_query = torch.nn.Parameter(torch.zeros(d_model, d_k))
-        self.w_key = torch.nn.Parameter(torch.zeros(d_model, d_k))
-        self.w_value = torch.nn.Parameter(torch.zeros(d_model, d_v))
-
-    def forward(self, x, mask):
-        """Return the output (B, T, d_v)."""
-        return scaled_dot_product_attention(
-            x @ self.w_query, x @ self.w_key, x @ self.w_value, mask
-        )
 
 
 class PlainTensors(torch.nn.Module):
