@@ -13,6 +13,7 @@ whoever computes the right numbers keeps the points of the plain cases.
 """
 
 import functools
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -158,10 +159,9 @@ def _nowhere(exercise, code, sentence):
 
 def _is_built(exercise, answer):
     """Whether a module was handed over in place of its class; asks the type, never the answer."""
-    if exercise.needs != "torch":
+    torch = sys.modules.get("torch")  # who built a module has imported it
+    if exercise.needs != "torch" or torch is None:
         return False
-    import torch
-
     return torch.nn.Module in type.__dict__["__mro__"].__get__(type(answer))
 
 
