@@ -1,7 +1,6 @@
 """Linear attention: features in place of softmax, so that time grows with the length, not its square."""
 
 import torch
-from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from ..errors import broadcast_shape, check_attention, check_feature_map, check_key_mask, check_size
@@ -53,6 +52,12 @@ def linear_attention(
     TypeError
         When key_mask is not boolean, chunk is no whole number, feature_map cannot be called, or an
         argument is complex or holds no numbers.
+
+    Notes
+    -----
+    The derivative of a derivative needs all pairs of queries and keys when causal: memory for
+    n × n numbers a head. `torch.func.jvp` and `torch.func.vmap` raise torch's errors there, unless
+    feature_map is "exp".
 
     References
     ----------
@@ -119,7 +124,7 @@ def _look_back(query, key, value, key_mask, feature_map, chunk):
             feature_map = None
         arguments = (query, key, value, key_mask, feature_map, chunk)
         wanted = torch.is_grad_enabled() and any(x.requires_grad for x in (query, key, value))
-        output = _Causal.apply(*arguments) if wanted else _through_chunks(*arguments)
+        output = _Causal.apply(*arguments)[0] if wanted else _through_chunks(*arguments)
     return functional.pad(output[:, max(n - m, 0) :], (0, 0, blind, 0)) if m != n else output
 
 
@@ -184,13 +189,10 @@ class _Causal(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx, query, key, value, key_mask, feature_map, chunk):
+    def forward(query, key, value, key_mask, feature_map, chunk):
         heads, n, d_v = value.shape
-        count, width = -(-n // chunk), key.shape[-1]
-        states, sums = (
-            value.new_empty(count, heads, width, d_v),
-            value.new_empty(count, heads, width, 1),
-        )
+        states = value.new_empty(-(-n // chunk), heads, key.shape[-1], d_v)
+        sums = value.new_empty(*states.shape[:-1], 1)
         totals = value.new_empty(heads, n, 1)
 
         def keep(place, rows, state, summed, total):
@@ -198,15 +200,23 @@ class _Causal(torch.autograd.Function):
 
         output = _through_chunks(query, key, value, key_mask, feature_map, chunk, keep)
         inverse = totals.reciprocal_()  # 0 where that overflows, as it does where all weights are 0
-        inverse.masked_fill_(inverse == torch.inf, 0)
-        ctx.save_for_backward(query, key, value, key_mask, output, inverse, states, sums)
-        ctx.feature_map, ctx.chunk = feature_map, chunk
-        return output
+        return output, inverse.masked_fill_(inverse == torch.inf, 0), states, sums
 
     @staticmethod
-    @once_differentiable
-    def backward(ctx, of_output):
+    def setup_context(ctx, inputs, outputs):
+        *tensors, ctx.feature_map, ctx.chunk = inputs
+        ctx.save_for_backward(*tensors, *outputs)
+        ctx.mark_non_differentiable(*outputs[1:])
+        ctx.set_materialize_grads(False)
+
+    @staticmethod
+    def backward(ctx, of_output, *_):
+        if of_output is None:  # nothing depends on the output
+            return (None,) * 6
         query, key, value, key_mask, output, inverse, states, sums = ctx.saved_tensors
+        if torch.is_grad_enabled():  # somebody wants the derivative of what follows
+            gradients = _gradients(query, key, value, key_mask, of_output, ctx.feature_map)
+            return *gradients, None, None, None
         of_query, of_key, of_value = map(torch.empty_like, (query, key, value))
         of_state, of_sum = torch.zeros_like(states[0]), torch.zeros_like(sums[0])
         for place in reversed(range(len(states))):
@@ -229,6 +239,23 @@ class _Causal(torch.autograd.Function):
                 of_k *= _SLOPES[ctx.feature_map](k)
             of_query[:, rows], of_key[:, rows] = of_q, of_k
         return of_query, of_key, of_value, None, None, None
+
+
+def _gradients(query, key, value, key_mask, of_output, feature_map):
+    """Return the gradients of query, key and value, in operations that have derivatives of their own."""
+    q = _rows(query, None, feature_map, slice(None))
+    k = _rows(key, key_mask, feature_map, slice(None))
+    weights = (q @ k.mT).tril()  # (heads, n, n)
+    total = weights.sum(-1, keepdim=True)  # (heads, n, 1)
+    of_weighted = _divide(of_output, total)  # (heads, n, d_v)
+    output = _divide(weights @ value, total)  # (heads, n, d_v)
+    of_total = (of_weighted * output).sum(-1, keepdim=True)  # (heads, n, 1)
+    of_weights = (of_weighted @ value.mT - of_total).tril()  # (heads, n, n)
+    of_q, of_k = of_weights @ k, of_weights.mT @ q
+    if feature_map is not None:
+        of_q = of_q * _SLOPES[feature_map](q)
+        of_k = of_k * _SLOPES[feature_map](k)
+    return of_q, of_k, weights.mT @ of_weighted
 
 
 def _rows(x, key_mask, feature_map, rows):

@@ -57,8 +57,45 @@ IN_TILES = {
         "chunked_attention", MASK, causal=True, chunk=4, pattern=[MASK, CAUSAL]
     ),
 }
+MAPS = {
+    "elu": lambda x: torch.where(x > 0, x + 1, x.exp()),
+    "relu": torch.relu,
+    "exp": torch.exp,
+    "callable": lambda x: x.square(),
+}
+
+
+def by_features(feature_map, chunk, key_mask=None):
+    """Return causal linear attention and the same with all weights written out."""
+    features = MAPS[feature_map]
+
+    def linear(query, key, value):
+        chosen = features if feature_map == "callable" else feature_map
+        return functions.linear_attention(
+            query, key, value, feature_map=chosen, causal=True, chunk=chunk, key_mask=key_mask
+        )
+
+    def dense(query, key, value):
+        weights = features(query) @ features(key).mT * CAUSAL
+        if key_mask is not None:
+            weights = weights * key_mask[:, None]
+        total = weights.sum(-1, keepdim=True)
+        return weights @ value / total.masked_fill(total == 0, 1)
+
+    return linear, dense
+
+
+IN_CHUNKS = {
+    "linear": by_features("elu", 2),
+    "linear, padding": by_features("elu", 4, KEY_MASK),
+    "linear, relu": by_features("relu", 3),
+    "linear, exp": by_features("exp", 2),
+    "linear, callable": by_features("callable", 2),
+}
 INPUTS = (HEADS, M, D_K), (HEADS, N, D_K), (HEADS, N, D_V)
 each_tiled = pytest.mark.parametrize("name", IN_TILES)
+ONE_BY_ONE = IN_TILES | IN_CHUNKS
+each_function = pytest.mark.parametrize("name", ONE_BY_ONE)
 
 
 def on_graph(kind):
@@ -80,22 +117,22 @@ def penalty(function, inputs):
     return torch.autograd.grad(sum(slope.square().sum() for slope in slopes), inputs)
 
 
-@each_tiled
-def test_second_derivatives_in_tiles(name):
-    assert gradgradcheck(IN_TILES[name][0], tensors(*INPUTS))
+@each_function
+def test_second_derivatives_in_parts(name):
+    assert gradgradcheck(ONE_BY_ONE[name][0], tensors(*INPUTS))
 
 
-@each_tiled
+@each_function
 def test_a_gradient_penalty_is_that_of_all_pairs(name):
     """Here the gradient that comes back asks for none itself, which hides a missing derivative."""
-    results = [penalty(function, tensors(*INPUTS)) for function in IN_TILES[name]]
+    results = [penalty(function, tensors(*INPUTS)) for function in ONE_BY_ONE[name]]
     for tiled, dense in zip(*results, strict=True):
         assert_close(tiled.numpy(), dense.numpy(), "gradient")
 
 
-@each_tiled
+@each_function
 def test_nothing_comes_back_where_nothing_was_asked(name):
-    assert gradcheck(IN_TILES[name][0], tensors(*INPUTS))
+    assert gradcheck(ONE_BY_ONE[name][0], tensors(*INPUTS))
 
 
 @pytest.mark.parametrize("kind", ["gat", "gatv2"])
@@ -115,13 +152,13 @@ def test_second_derivatives_of_sparse_features():
     assert gradgradcheck(function, [weight])
 
 
-@pytest.mark.parametrize("name", [*IN_TILES, "gat", "gatv2"])
+@pytest.mark.parametrize("name", [*ONE_BY_ONE, "gat", "gatv2"])
 def test_gradients_by_torch_func(name):
     function, inputs = (
         on_graph(name)
         if name in ("gat", "gatv2")
         else (
-            IN_TILES[name][0],
+            ONE_BY_ONE[name][0],
             tensors(*INPUTS),
         )
     )
