@@ -112,6 +112,9 @@ def test_another_run_that_ends_meanwhile_does_not_disturb(course, registry, monk
     assert release(course, lookup=registry).unchanged == [NOTEBOOK]
     assert (course / "_build" / "source" / NOTEBOOK).is_file()
     assert [path.name for path in (course / "_build").iterdir()] == ["source"]
+    shutil.rmtree(course / "_build" / "source")
+    assert not release(course, check_only=True, lookup=registry).changes
+    assert list((course / "_build").iterdir()) == []  # comparing writes nothing, there either
 
 
 def test_publishing_replaces_what_was_released_before(exercises):
