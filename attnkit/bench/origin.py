@@ -98,7 +98,7 @@ def origin_of(record: Mapping[str, object]) -> str:
     --------
     >>> origin = provenance() | {"date": "2026-11-29T17:28:20+00:00"}
     >>> origin_of({"provenance": origin, "results": {"cpu_seconds": 540.0}})
-    'on 2026-11-29, Python ..., a processor that calls itself ..., 9 minutes of processor time'
+    'on 2026-11-29, Python ... a processor that calls itself ..., 9 minutes of processor time'
     """
     origin, results = record["provenance"], record["results"]
     versions, threads = origin["versions"], origin["threads"].get("torch")
