@@ -1,4 +1,4 @@
-"""Associative recall by three ways of mixing tokens: attention, fixed places, all side by side (chapter 6)."""
+"""Associative recall by one lookup (chapter 5) and by three ways of mixing tokens (chapter 6)."""
 
 import numpy as np
 import torch
@@ -8,9 +8,88 @@ from attnkit.tasks.recall import N_KEYS, N_VALUES, draw_recall
 
 from ..errors import check_size
 from ._examples import share_right, tensors
+from .scores import scaled_dot_scores
 from .training import fit_on_draws
 
-__all__ = ["PositionMix", "RecallReader", "SideBySideMix", "score_recall", "train_recall"]
+__all__ = [
+    "PositionMix",
+    "RecallLookups",
+    "RecallReader",
+    "SideBySideMix",
+    "score_recall",
+    "train_recall",
+]
+
+
+class RecallLookups(nn.Module):
+    """One lookup for each list, the way of looking up left open; several models side by side.
+
+    Each model has tables of its own: what a key asks for, what a key answers to, what a value is,
+    and how a value is read. So one call trains as many models as there are, each on its own lists.
+
+    Parameters
+    ----------
+    n_models : int
+        Models, which have the first axis.
+    d_model : int
+        The width of queries, keys and values.
+
+    Examples
+    --------
+    >>> models = RecallLookups(5)
+    >>> asked, lists = torch.zeros(5, 3, dtype=torch.long), torch.zeros(5, 3, 8, dtype=torch.long)
+    >>> scores, value = models(asked, lists, lists)
+    >>> scores.shape, value.shape
+    (torch.Size([5, 3, 1, 8]), torch.Size([5, 3, 8, 16]))
+    """
+
+    def __init__(self, n_models, d_model=16):
+        super().__init__()
+        self.query = nn.Parameter(torch.randn(n_models, N_KEYS, d_model))
+        self.key = nn.Parameter(torch.randn(n_models, N_KEYS, d_model))
+        self.value = nn.Parameter(torch.randn(n_models, N_VALUES, d_model))
+        self.answer = nn.Parameter(torch.randn(n_models, d_model, N_VALUES) / d_model**0.5)
+
+    def forward(self, asked, keys, values):
+        """Return what a lookup needs: a score for each entry of a list, and its value as a vector.
+
+        Parameters
+        ----------
+        asked : torch.Tensor of int, shape (n_models, N)
+            A key of each list.
+        keys, values : torch.Tensor of int, shape (n_models, N, T)
+            Lists.
+
+        Returns
+        -------
+        scores : torch.Tensor, shape (n_models, N, 1, T)
+        value : torch.Tensor, shape (n_models, N, T, d_model)
+        """
+        model = torch.arange(len(self.query), device=asked.device)[:, None, None]
+        query = self.query[model, asked[..., None]]  # (n_models, N, 1, d_model)
+        scores = scaled_dot_scores(query, self.key[model, keys])
+        return scores, self.value[model, values]
+
+    def log_probabilities(self, context):
+        """Read what was looked up, ``(n_models, N, k, d_model)`` to ``(n_models, N, k, 10)``."""
+        return (context @ self.answer[:, None]).log_softmax(dim=-1)
+
+    def rewards(self, context, answer):
+        """Return the log-probability of the right answer in each of k contexts.
+
+        Parameters
+        ----------
+        context : torch.Tensor, shape (n_models, N, k, d_model)
+            What was looked up.
+        answer : torch.Tensor of int, shape (n_models, N)
+            The right values.
+
+        Returns
+        -------
+        torch.Tensor, shape (n_models, N, k)
+        """
+        right = answer[..., None, None].expand(*context.shape[:-1], 1)
+        return self.log_probabilities(context).gather(-1, right)[..., 0]
 
 
 class PositionMix(nn.Module):

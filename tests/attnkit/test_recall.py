@@ -8,6 +8,7 @@ from attnkit.tasks.recall import N_KEYS, N_VALUES, draw_recall
 from attnkit.torch import SelfAttention
 from attnkit.torch.recall import (
     PositionMix,
+    RecallLookups,
     RecallReader,
     SideBySideMix,
     score_recall,
@@ -134,6 +135,48 @@ def test_the_reader_answers_from_the_token_that_asks():
     assert logits.shape == (20, N_VALUES)
     expected = model.answer(2 * (model.key(asked) + model.value.weight[N_VALUES]))
     assert_close(logits.detach().numpy(), expected.detach().numpy(), "output")
+
+
+# --- one lookup for each list, several models side by side ----------------------------------------
+
+
+def lookups(n_models=3):
+    """Return models, and what is asked for, keys, values and answers of 4 lists each."""
+    torch.manual_seed(0)
+    batch = draw(n_models * 4)
+    lists = (batch.asked, batch.keys, batch.values, batch.answer)
+    shaped = [torch.from_numpy(x).unflatten(0, (n_models, 4)) for x in lists]
+    return RecallLookups(n_models, 6).double(), *shaped
+
+
+def test_lookups_score_and_read_as_a_loop_over_models_and_lists_does():
+    models, asked, keys, values, answer = lookups()
+    with torch.no_grad():
+        scores, value = models(asked, keys, values)  # (3, 4, 1, 7), (3, 4, 7, 6)
+        log_p, rewards = models.log_probabilities(value), models.rewards(value, answer)
+    assert scores.shape == (3, 4, 1, 7)
+    assert value.shape == (3, 4, 7, 6)
+    assert log_p.shape == (3, 4, 7, N_VALUES)
+    assert rewards.shape == (3, 4, 7)
+    tables = {name: table.detach().numpy() for name, table in models.named_parameters()}
+    for m, i, t in np.ndindex(3, 4, 7):
+        query = tables["query"][m, asked[m, i]]
+        key, shown = tables["key"][m, keys[m, i, t]], tables["value"][m, values[m, i, t]]
+        assert_close(scores[m, i, 0, t].numpy(), query @ key / np.sqrt(6), "output")
+        assert_close(value[m, i, t].numpy(), shown, "output")
+        logits = shown @ tables["answer"][m]
+        expected = logits - np.log(np.exp(logits).sum())
+        assert_close(log_p[m, i, t].numpy(), expected, "output")
+        assert_close(rewards[m, i, t].numpy(), expected[answer[m, i]], "output")
+
+
+def test_no_model_learns_from_the_lists_of_another():
+    models, asked, keys, values, answer = lookups()
+    scores, value = models(asked, keys, values)
+    models.rewards(scores.softmax(-1) @ value, answer)[1].sum().backward()
+    for name, table in models.named_parameters():
+        felt = table.grad.abs().amax(dim=(1, 2)) > 0
+        assert felt.tolist() == [False, True, False], name
 
 
 # --- training and scoring -------------------------------------------------------------------------
