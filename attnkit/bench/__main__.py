@@ -101,7 +101,15 @@ def _again_with_one_thread(arguments):
         *(sys.argv[1:] if arguments is None else arguments),
     ]
     environment = os.environ | dict.fromkeys(THREADS, "1")
-    return subprocess.run(command, env=environment, check=False).returncode
+    with subprocess.Popen(command, env=environment) as child:
+        try:
+            return child.wait()
+        except KeyboardInterrupt:  # the child was told, too, and has its own workers to end
+            try:
+                return child.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                child.kill()
+                raise KeyboardInterrupt from None
 
 
 def _is_asked_for(name, beginnings):

@@ -4,7 +4,6 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path, PurePath
@@ -78,41 +77,6 @@ def write_record(path: str | os.PathLike, results: object) -> None:
     draft = path.with_name(path.name + ".part")
     draft.write_text(text, encoding="utf-8")
     draft.replace(path)
-
-
-def origin_of(record: Mapping[str, object]) -> str:
-    """Say in a line where a record comes from, as a text does after "recorded".
-
-    Parameters
-    ----------
-    record : mapping
-        What `write_record` wrote, read again.
-
-    Returns
-    -------
-    str
-        Day, versions of Python and torch, threads and processor; if the results hold
-        ``cpu_seconds``, the minutes of processor time too.
-
-    Examples
-    --------
-    >>> origin = provenance() | {"date": "2026-11-29T17:28:20+00:00"}
-    >>> origin_of({"provenance": origin, "results": {"cpu_seconds": 540.0}})
-    'on 2026-11-29, Python ... a processor that calls itself ..., 9 minutes of processor time'
-    """
-    origin, results = record["provenance"], record["results"]
-    versions, threads = origin["versions"], origin["threads"].get("torch")
-    words = [f"on {origin['date'][:10]}", f"Python {versions['python']}"]
-    if "torch" in versions:
-        words.append(f"torch {versions['torch']}")
-    processor = f"a processor that calls itself {origin['processor']}"
-    if threads is not None:
-        counted = "one thread" if threads == 1 else f"{threads} threads"
-        processor = f"{counted} of {processor}"
-    words.append(processor)
-    if isinstance(results, Mapping) and "cpu_seconds" in results:
-        words.append(f"{results['cpu_seconds'] / 60:.0f} minutes of processor time")
-    return ", ".join(words)
 
 
 def _command() -> str:

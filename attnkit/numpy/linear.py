@@ -1,5 +1,7 @@
 """Linear attention: features in place of softmax, so that time grows with the length, not its square."""
 
+import math
+
 import numpy as np
 
 from ..errors import broadcast_shape, check_attention, check_feature_map, check_key_mask, check_size
@@ -246,9 +248,10 @@ def _checked(function):
     """Return a caller's feature map, its result checked, without logarithms."""
 
     def feature_map(x):
-        rows = x.reshape(-1, x.shape[-1])
+        lead = x.shape[:-1]  # counted here: NumPy cannot tell -1 rows of no numbers
+        rows = x.reshape(math.prod(lead), x.shape[-1])
         features = np.asarray(function(rows))
         check_feature_map(function, (), features.shape, rows.shape)
-        return features.astype(x.dtype, copy=False).reshape(*x.shape[:-1], -1), None
+        return features.astype(x.dtype, copy=False).reshape(*lead, features.shape[-1]), None
 
     return feature_map

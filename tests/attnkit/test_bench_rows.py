@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -350,15 +352,17 @@ def test_rows_have_names_of_their_own_and_goals_with_candidates():
     assert all(row.goals for row in every)
 
 
+COMMAND = [sys.executable, "-m", "attnkit.bench"]
+UNSET = {name: text for name, text in os.environ.items() if not name.endswith("_NUM_THREADS")}
+
+
 def run(*arguments, **environment):
     return subprocess.run(
-        [sys.executable, "-m", "attnkit.bench", *arguments],
+        [*COMMAND, *arguments],
         capture_output=True,
         text=True,
         check=False,
-        env={name: text for name, text in os.environ.items() if not name.endswith("_NUM_THREADS")}
-        | {"COLUMNS": "80"}
-        | environment,
+        env=UNSET | {"COLUMNS": "80"} | environment,
     )
 
 
@@ -404,6 +408,28 @@ def test_rows_can_be_listed():
     assert [line.split()[0] for line in done.stdout.splitlines()] == [
         "dense.512", "dense.2048", "dense.128x8",
     ]  # fmt: skip
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there Ctrl-C is no signal to a group")
+def test_a_run_that_is_stopped_says_so_and_no_more(tmp_path):
+    out = tmp_path / "new" / "bench.json"
+    run_of_all = subprocess.Popen(
+        [*COMMAND, "--rows", "local", "--out", str(out)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=UNSET,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 60
+    while not out.parent.exists() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    time.sleep(1)  # by now a row has begun
+    os.killpg(run_of_all.pid, signal.SIGINT)  # as a terminal does: to all that belong to the run
+    printed, complaint = run_of_all.communicate(timeout=30)
+    assert (run_of_all.returncode != 0, printed) == (True, "")
+    assert complaint == "stopped; nothing was written\n"
+    assert not out.exists()
 
 
 @pytest.mark.slow

@@ -114,6 +114,17 @@ def test_chain(lead, m, n, d_k, d_v, causal, keep, chunk, feature_map):
         assert_chain(expected, results, "output")
 
 
+@pytest.mark.parametrize("feature_map", ["elu", "exp", "relu", both_signs])
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(("d_k", "d_v"), [(0, 2), (3, 0), (0, 0)])
+def test_without_width(backend, feature_map, causal, d_k, d_v):
+    """Queries that say nothing weigh every key 0; values that hold nothing hand out nothing."""
+    arrays = normal(1, 2, 4, d_k), normal(2, 2, 5, d_k), normal(3, 2, 5, d_v)
+    output = linear(backend, arrays, feature_map=feature_map, causal=causal)
+    assert output.shape == (2, 4, d_v)
+    assert not output.any()
+
+
 @pytest.mark.parametrize("feature_map", ["elu", "exp", "relu"])
 @pytest.mark.parametrize(("m", "n"), [(700, 700), (300, 1000), (1000, 300)])
 def test_real_sizes(backend, feature_map, m, n):
