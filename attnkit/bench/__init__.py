@@ -1,5 +1,6 @@
-"""Measuring: time as ratios, peak memory, and what a recorded result must say about its origin."""
+"""Measuring: time as ratios, peak memory, chains of operations, and where a recorded result comes from."""
 
+from .chain import longest_chain
 from .memory import PeakMemory, peak_memory
 from .origin import provenance, write_record
 from .script import origin_of, run_and_record
@@ -10,6 +11,7 @@ __all__ = [
     "Cost",
     "PeakMemory",
     "compare",
+    "longest_chain",
     "origin_of",
     "peak_memory",
     "provenance",

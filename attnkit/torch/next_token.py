@@ -1,14 +1,13 @@
-"""A small model that predicts the next token under any mask, the wrong one included (chapter 6's lab)."""
+"""Predicting the next token: how a model learns it (chapters 6 and 10), and the small one of chapter 6's lab."""
 
 import numpy as np
 import torch
 from torch import nn
-from torch.nn import functional
 
 from ..errors import check_size
 from .positions import sinusoidal_positions
 from .self_attention import SelfAttention
-from .training import fit
+from .training import fit, masked_cross_entropy
 
 __all__ = ["NextTokenReader", "next_token_loss", "train_next_token"]
 
@@ -90,15 +89,17 @@ class NextTokenReader(nn.Module):
         return self.answer(x + heard)
 
 
-def next_token_loss(model, texts):
+def next_token_loss(model, texts, counts=None):
     """Return the mean cross-entropy of each token given what the model sees, the first left out.
 
     Parameters
     ----------
-    model : NextTokenReader
+    model : NextTokenReader, TransformerLanguageModel or RecurrentLanguageModel
         Asked as it is.
     texts : torch.Tensor of int, shape (N, T + 1)
         Texts; T tokens are read and T predicted.
+    counts : torch.Tensor of bool, shape (N, T), optional
+        True for the tokens, from the second on, whose prediction counts; all when not given.
 
     Returns
     -------
@@ -111,21 +112,25 @@ def next_token_loss(model, texts):
     >>> next_token_loss(NextTokenReader(causal_mask(5, 5)), texts).shape
     torch.Size([])
     """
-    logits = model(texts[:, :-1])
-    return functional.cross_entropy(logits.flatten(0, 1), texts[:, 1:].flatten())
+    logits, target = model(texts[:, :-1]), texts[:, 1:]
+    if counts is None:
+        counts = torch.ones_like(target, dtype=torch.bool)
+    return masked_cross_entropy(logits, target, counts)
 
 
 def train_next_token(
-    model, texts, *, n_steps=400, batch_size=32, learning_rate=1e-2, seed=0, **reports
+    model, texts, counts=None, *, n_steps=400, batch_size=32, learning_rate=1e-2, seed=0, **reports
 ):
     """Train a model on given texts.
 
     Parameters
     ----------
-    model : NextTokenReader
+    model : NextTokenReader, TransformerLanguageModel or RecurrentLanguageModel
         Changed in place.
     texts : torch.Tensor of int, shape (N, T + 1)
         Texts; T tokens are read and T predicted.
+    counts : torch.Tensor of bool, shape (N, T), optional
+        See `next_token_loss`.
     n_steps, batch_size : int
         How many batches are drawn from them, and texts in each.
     learning_rate : float or callable
@@ -150,6 +155,6 @@ def train_next_token(
 
     def batch_loss(step):
         rows = torch.from_numpy(generator.integers(len(texts), size=batch_size))
-        return next_token_loss(model, texts[rows])
+        return next_token_loss(model, texts[rows], None if counts is None else counts[rows])
 
     return fit(model, batch_loss, n_steps=n_steps, learning_rate=learning_rate, **reports)
