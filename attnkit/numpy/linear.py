@@ -86,8 +86,6 @@ def linear_attention(
     if key_mask is not None:
         key_mask = boolean_array("key_mask", key_mask)
         check_key_mask(key_mask.shape, lead, n)
-        key = np.where(key_mask[..., None], key, 0)  # padding may hold anything
-        value = np.where(key_mask[..., None], value, 0)
     lead = lead or (1,)
     query, key, value = (np.broadcast_to(x, lead + x.shape[-2:]) for x in (query, key, value))
     if key_mask is not None:
@@ -167,7 +165,7 @@ class _Heads:
         m, n = self.query.shape[1], self.key.shape[1]
         one = slice(head, head + 1)
         key_mask = None if self.key_mask is None else self.key_mask[one]
-        of_keys, logs = self._features_of_keys(self.key[one], key_mask)  # (1, n, f) and (1, n)
+        of_keys, logs, value = self._of_keys(one, slice(None))  # (1, n, f), (1, n) and (1, n, d_v)
         rows = max(2**17 // n, 1)
         for start in range(0, m, rows):
             queries = np.arange(start, min(start + rows, m))
@@ -182,22 +180,25 @@ class _Heads:
             weights = np.where(seen, weights, 0)
             total = weights.sum(-1, keepdims=True)
             weights = np.divide(weights, total, out=np.zeros_like(weights), where=total != 0)
-            output[queries] = _weighted_sum(weights, self.value[head])
+            output[queries] = _weighted_sum(weights, value[0])
 
-    def _features_of_keys(self, key, key_mask):
-        """Return the features of some keys, and their logarithms or None; hidden keys have none."""
-        features, logs = self.feature_map(key)
-        if key_mask is not None:
-            features = features * key_mask[..., None]
-            logs = None if logs is None else np.where(key_mask, logs, -np.inf)
-        return features, logs
+    def _of_keys(self, heads, rows):
+        """Return of some keys features, their logarithms or None, and values; hidden keys have none."""
+        key, value = self.key[heads, rows], self.value[heads, rows]
+        if self.key_mask is None:
+            return *self.feature_map(key), value
+        key_mask = self.key_mask[heads, rows]
+        seen = key_mask[..., None]
+        # Padding may hold anything. It goes here, since a copy of all keys would need their memory.
+        features, logs = self.feature_map(np.where(seen, key, 0))
+        logs = None if logs is None else np.where(key_mask, logs, -np.inf)
+        return features * seen, logs, np.where(seen, value, 0)
 
     def _keys(self, rows):
         """Return what the products need of some keys: features (g, f, rows), logarithms, values."""
-        key_mask = None if self.key_mask is None else self.key_mask[:, rows]
-        features, logs = self._features_of_keys(self.key[:, rows], key_mask)
+        features, logs, value = self._of_keys(slice(None), rows)
         # Products of small matrices take half the time where none is transposed: one copy pays.
-        return np.ascontiguousarray(features.swapaxes(-1, -2)), logs, self.value[:, rows]
+        return np.ascontiguousarray(features.swapaxes(-1, -2)), logs, value
 
     def _add(self, across, logs, value):
         """Add keys, given as features (g, f, rows), and values to the state."""
