@@ -4,6 +4,7 @@ nbgrader itself says so in pages of traceback, and exports 0 for whoever it coul
 of a learner is run here.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,7 +35,7 @@ def look_through(root: Path, only: tuple[str, ...] = ()) -> list[Look]:
     Raises
     ------
     CourseError
-        If nobody has handed in anything.
+        If nobody has handed in anything that nbgrader would find.
     """
     folder = root / "submitted"
     students = sorted(
@@ -45,7 +46,14 @@ def look_through(root: Path, only: tuple[str, ...] = ()) -> list[Look]:
             f"{shown(folder)} holds nothing: put what learners hand in at "
             f"{shown(folder)}/STUDENT/03_scores/03_scores.ipynb, a folder for each learner."
         )
-    wanted = only or tuple(name for name in assignments(root) if any(folder.glob(f"*/{name}")))
+    released = assignments(root)
+    wanted = only or tuple(name for name in released if any(folder.glob(f"*/{name}")))
+    if not wanted:
+        found = [path for student in students for path in (folder / student).iterdir()]
+        raise CourseError(
+            f"nbgrader finds nothing in {shown(folder)}: {_there_is(found)}, but it looks for the name of "
+            f"a released assignment, such as {shown(folder)}/{students[0]}/{(*released, 'NN_topic')[0]}."
+        )
     return [
         Look(student, assignment, _seen(root, student, assignment))
         for assignment in wanted
@@ -57,11 +65,15 @@ def _seen(root: Path, student: str, assignment: str) -> str:
     folder = root / "submitted" / student / assignment
     path = folder / f"{assignment}.ipynb"
     if not folder.is_dir():
-        return "not handed in"
+        known = assignments(root)
+        strange = [
+            other for other in folder.parent.iterdir() if other.name not in known or other.is_file()
+        ]
+        return "not handed in" + (f"; {_there_is(strange)}" if strange else "")
+    if path.is_dir() or (path.is_symlink() and not path.exists()):
+        return f"{path.name} is {'a folder' if path.is_dir() else 'a link to nothing'}, no notebook"
     if not path.is_file():
-        others = sorted(other.name for other in folder.iterdir() if other.name[0] != ".")
-        there = f"there is {', '.join(map(repr, others[:3]))}" if others else "the folder is empty"
-        return f"no {path.name}, the only name that nbgrader takes; {there}"
+        return f"no {path.name}, the only name that nbgrader takes; {_there_is(folder.iterdir())}"
     try:
         notebook = read_notebook(path)
         is_of = assignment_of(notebook, path)
@@ -77,6 +89,12 @@ def _seen(root: Path, student: str, assignment: str) -> str:
             "earlier mark"
         )
     return ""
+
+
+def _there_is(paths: Iterable[Path]) -> str:
+    """Name a few of the files and folders that lie where others were looked for."""
+    names = sorted({path.name for path in paths if path.name[0] != "."})
+    return f"there is {', '.join(map(repr, names[:3]))}" if names else "the folder is empty"
 
 
 def _anybody_graded(root: Path, assignment: str) -> bool:

@@ -80,6 +80,44 @@ def test_a_notebook_under_another_name_is_found(course):
     assert "there is '03_scores (1).ipynb'" in look.sentence
 
 
+def test_a_folder_or_a_broken_link_is_called_that(course):
+    (course / "submitted/anna/03_scores/03_scores.ipynb").mkdir(parents=True)
+    (course / "submitted/emil/03_scores").mkdir(parents=True)
+    (course / "submitted/emil/03_scores/03_scores.ipynb").symlink_to("nowhere")
+    assert [look.sentence for look in look_through(course)] == [
+        "03_scores.ipynb is a folder, no notebook",
+        "03_scores.ipynb is a link to nothing, no notebook",
+    ]
+
+
+def test_a_folder_under_another_name_is_told(course):
+    hand_in(course, "anna")
+    (course / "submitted/ben/Assignment 3").mkdir(parents=True)
+    (course / "submitted/ben/02_soft_lookup").mkdir()
+    (course / "submitted/cleo").mkdir()
+    (course / "submitted/cleo/03_scores").touch()
+    assert [look.sentence for look in look_through(course, ("03_scores",))] == [
+        "",
+        "not handed in; there is 'Assignment 3'",
+        "not handed in; there is '03_scores'",
+    ]
+
+
+def test_a_class_whose_folders_all_have_other_names_is_not_well(course):
+    for student in ("anna", "ben"):
+        (course / "submitted" / student / "Assignment 3").mkdir(parents=True)
+    with pytest.raises(
+        CourseError, match="finds nothing in submitted: there is 'Assignment 3', but"
+    ):
+        look_through(course)
+
+
+def test_folders_of_learners_that_hold_nothing_are_not_well(course):
+    (course / "submitted" / "anna").mkdir(parents=True)
+    with pytest.raises(CourseError, match="the folder is empty"):
+        look_through(course)
+
+
 def test_what_is_missing_is_missing_only_where_others_handed_it_in(course):
     hand_in(course, "anna")
     (course / "submitted" / "ben").mkdir()
