@@ -119,7 +119,7 @@ def penalty(function, inputs):
 
 @each_function
 def test_second_derivatives_in_parts(name):
-    assert gradgradcheck(ONE_BY_ONE[name][0], tensors(*INPUTS))
+    assert gradgradcheck(ONE_BY_ONE[name][0], tensors(*INPUTS), fast_mode=True)
 
 
 @each_function
@@ -203,7 +203,7 @@ def test_second_derivatives_of_layers_need_the_weights(name):
     with torch.no_grad():
         for parameter in layer.parameters():
             parameter.add_(0.1 * torch.randn_like(parameter))
-    assert gradgradcheck(lambda x: layer(x, return_weights=True)[0], [x])
+    assert gradgradcheck(lambda x: layer(x, return_weights=True)[0], [x], fast_mode=True)
     with pytest.raises(RuntimeError, match=r"derivative for .*attention.* is not implemented"):
         penalty(layer, [x])
 

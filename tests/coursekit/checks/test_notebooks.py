@@ -263,6 +263,7 @@ def test_sections_that_an_assignment_points_to_exist(assignment):
     assert cited
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
 def test_a_source_runs_as_a_script(path):
     done = subprocess.run(
