@@ -161,6 +161,18 @@ def test_only_what_counts_counts():
     assert next_token_loss(model, table).item() != pytest.approx(expected, rel=1e-3)
 
 
+def test_nor_does_training_learn_what_stands_behind_the_end():
+    letters, runs = characters_of(WORDS), []
+    table, counts = map(torch.from_numpy, letters.table(WORDS))
+    for filler in (letters.end, 5):
+        filled = table.clone()
+        filled[:, 1:][~counts] = filler
+        torch.manual_seed(0)
+        model = TransformerLanguageModel(len(letters), 8, n_heads=2)
+        runs.append(train_next_token(model, filled, counts, n_steps=3, batch_size=8).loss)
+    assert runs[0] == pytest.approx(runs[1])
+
+
 @pytest.mark.parametrize("kind", [TransformerLanguageModel, RecurrentLanguageModel])
 def test_the_beginnings_of_four_words_are_learnt(kind):
     """Behind "o" come two letters, each as often; behind "on" only one."""
