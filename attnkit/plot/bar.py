@@ -87,6 +87,10 @@ Outline "before": "J" 0.60, "M" 0.40.
         str(name): _as_heights(array, f'values["{name}"]', len(labels))
         for name, array in values.items()
     }
+    if len(panels) != len(values):
+        raise ValueError(
+            f"values has names that read alike, got {list(values)}; each panel needs a name of its own"
+        )
     if not panels:
         raise ValueError("values is empty; give at least one panel, for instance {'': numbers}")
     frame = None

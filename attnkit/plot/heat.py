@@ -163,7 +163,7 @@ def _describe_row(
     best = row.max()
     if are_weights and best == 0:
         return f"{subject} {'looks at nothing' if looks else 'is 0 throughout'}"
-    number = f"{best:.2f}" if are_weights else f"{best:.3g}"
+    number = f"{best:.2f}" if are_weights else f"{best + 0.0:.3g}"  # -0 becomes 0
     # What the eye and the printed number cannot tell apart is told as equal.
     winners = np.flatnonzero(row >= best - 1e-9 * max(1.0, abs(best)))
     if not looks:

@@ -30,7 +30,11 @@ def short_number(number: float, top: float) -> str:
     --------
     >>> short_number(0.256, top=1.0), short_number(25.6, top=30.0), short_number(256.1, top=300.0)
     ('0.26', '25.6', '256')
+    >>> short_number(0.00256, top=0.004), short_number(-1e20, top=1e20)
+    ('0.0026', '−1e+20')
     """
+    if number and (0 < top < 0.1 or abs(number) >= 1e15):  # two decimals would tell nothing apart
+        return f"{number:.2g}".replace("-", "−")
     text = f"{number:.2f}" if top < 10 else f"{number:.1f}" if top < 100 else f"{number:.0f}"
     return text.removeprefix("-") if float(text) == 0 else text.replace("-", "−")
 

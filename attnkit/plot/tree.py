@@ -74,13 +74,17 @@ def beam_tree(
     Tree of 4 beginnings. Step 1: kept "a" 0.60; dropped "b" 0.40. Step 2: dropped "a c" 0.30; \
 never looked at "b c" 0.10.
     """
-    beginnings = {_as_tokens(tokens): number for tokens, number in beginnings.items()}
     numbers = as_vector(
         list(beginnings.values()),
         "the numbers of beginnings",
         "what has probability 0 has the score -inf and cannot follow: leave it out",
     )
-    beginnings = dict(zip(beginnings, numbers.tolist(), strict=True))
+    count = len(beginnings)
+    beginnings = dict(zip(map(_as_tokens, beginnings), numbers.tolist(), strict=True))
+    if len(beginnings) != count:
+        raise ValueError(
+            "beginnings holds some that read alike, such as (1,) and ('1',); each may stand there once"
+        )
     kept = {_as_tokens(tokens) for tokens in kept}
     _check(beginnings, kept)
     fates = {tokens: _fate(tokens, kept) for tokens in beginnings}

@@ -159,6 +159,7 @@ def test_a_table_of_another_kind_has_titles_of_its_own(monkeypatch):
         ([0.5, 0.5, 0.5], 'Row "q" is the same in all columns (0.50 each).'),
         ([0.4, 0.2, 0.4], 'Row "q" is largest at "a" and "c" (0.40 each).'),
         ([-5.0, 2.5, -1.0], 'Row "q" is largest at "b" (2.5).'),
+        ([-5.0, -0.0, -1.0], 'Row "q" is largest at "b" (0).'),
     ],
 )
 def test_a_row_that_is_no_query_looks_at_nothing(row, told):

@@ -103,7 +103,8 @@ def test_all_panels_share_one_scale_that_holds_the_frames(figures):
 def test_counts_are_written_whole_and_shares_are_not(figures):
     assert texts(draw(figures, "ab", {"": [3, 12]}).axes[0]) == ["3", "12"]
     assert texts(draw(figures, "ab", {"": [3, 12.5]}).axes[0]) == ["3.0", "12.5"]
-    assert texts(draw(figures, "ab", {"": [0, 0.001]}).axes[0]) == ["0", "0.00"]
+    assert texts(draw(figures, "abc", {"": [0, 0.001, 0.5]}).axes[0]) == ["0", "0.00", "0.50"]
+    assert texts(draw(figures, "abc", {"": [0, 0.001, 0.0025]}).axes[0]) == ["0", "0.001", "0.0025"]
     counts, shares = draw(figures, "ab", {"one": [1, 2], "other": [0.5, 0.25]}).axes
     assert texts(counts) == ["1.00", "2.00"]  # as in the other panel
     assert texts(shares) == ["0.50", "0.25"]
@@ -194,6 +195,7 @@ def test_tensors_are_taken():
         ("ab", {"p": [1, np.nan]}, None, r'values\["p"\] must be finite, got nan at position 1'),
         ("ab", {"p": [[1, 2]]}, None, r"must have one axis, got shape \(1, 2\)"),
         ("ab", {}, None, "values is empty"),
+        ("ab", {1: [1, 2], "1": [3, 4]}, None, r"names that read alike, got \[1, '1'\]"),
     ],
 )
 def test_refusals(labels, values, outline, message):

@@ -60,6 +60,11 @@ def test_scores_are_told_with_their_sign():
     assert 'kept "a" −1.2; dropped "b" −30.0.' in beam_tree({"a": -1.25, "b": -30}, "a").alt
 
 
+def test_small_probabilities_are_told_apart_and_huge_scores_stay_short():
+    assert beam_tree({("a",): 0.002, ("b",): 0.0004}, []).alt.endswith('"a" 0.002, "b" 0.0004.')
+    assert beam_tree({("a",): -1e300}, []).alt.endswith('"a" −1e+300.')
+
+
 def test_no_beginning_says_so():
     plot = beam_tree({}, [])
     assert plot.alt == "Tree of 0 beginnings: nothing to draw."
@@ -195,6 +200,7 @@ def test_hostile_tokens_are_drawn_as_tokens(figures):
         ),
         ({("a",): -np.inf}, [], "must be finite, got -inf at position 0; what has probability 0"),
         ({("a",): np.nan}, [], "must be finite, got nan"),
+        ({(1,): 0.1, ("1",): 0.2}, [], "beginnings holds some that read alike"),
     ],
 )
 def test_refusals(beginnings, kept, message):
