@@ -2,6 +2,8 @@
 
 import torch
 
+from ..errors import check_size
+
 __all__ = ["draw_rows", "share_right", "tensors"]
 
 
@@ -26,7 +28,19 @@ def draw_rows(inputs, target, batch_size):
     -------
     callable
         ``draw(generator) -> inputs, target, counts``.
+
+    Raises
+    ------
+    ValueError
+        When batch_size is below one or there is no row.
+    TypeError
+        When batch_size is not a whole number.
     """
+    batch_size = check_size("batch_size", batch_size, 1)
+    if not len(target):
+        raise ValueError(
+            "there is no example to draw batches from; was the table drawn with size 0?"
+        )
 
     def draw(generator):
         rows = torch.from_numpy(generator.integers(len(target), size=batch_size))

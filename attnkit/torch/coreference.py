@@ -42,6 +42,7 @@ class CoreferenceReader(nn.Module):
     def __init__(self, n_layers, d_model=32):
         super().__init__()
         n_layers = check_size("n_layers", n_layers, 1)
+        d_model = check_size("d_model", d_model, 1)
         self.word = nn.Embedding(len(WORDS), d_model)
         self.colour = nn.Embedding(1 + N_COLOURS, d_model)
         self.layers = nn.ModuleList(SelfAttention(d_model) for _ in range(n_layers))

@@ -48,6 +48,7 @@ class NextTokenReader(nn.Module):
                 "queries and keys are the tokens of one text"
             )
         n_tokens = check_size("n_tokens", n_tokens, 1)
+        d_model = check_size("d_model", d_model, 1)
         self.register_buffer("mask", mask)
         self.token = nn.Embedding(n_tokens, d_model)
         self.attention = SelfAttention(d_model)

@@ -209,6 +209,21 @@ def test_in_the_first_layer_the_last_word_does_not_move_the_ratio_on_the_nouns()
 def test_sizes_below_one_are_refused():
     with pytest.raises(ValueError, match="n_layers must be at least 1 but is 0"):
         CoreferenceReader(0)
+    for d_model in (0, -2):
+        with pytest.raises(ValueError, match=f"d_model must be at least 1 but is {d_model}"):
+            CoreferenceReader(1, d_model)
+    with pytest.raises(TypeError, match="d_model must be a whole number but is '8'"):
+        CoreferenceReader(1, "8")
+
+
+def test_batches_without_examples_are_refused():
+    few, none = (
+        draw_coreference(n, noun_pairs()[0], generator=np.random.default_rng(0)) for n in (3, 0)
+    )
+    with pytest.raises(ValueError, match="batch_size must be at least 1 but is 0"):
+        train_coreference(CoreferenceReader(1, 8), few, n_steps=1, batch_size=0)
+    with pytest.raises(ValueError, match="no example to draw batches from"):
+        train_coreference(CoreferenceReader(1, 8), none, n_steps=1)
 
 
 # --- training and scoring -------------------------------------------------------------------------

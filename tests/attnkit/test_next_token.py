@@ -176,3 +176,5 @@ def test_wrong_masks_and_texts_are_refused():
         reader("all before")(torch.from_numpy(draw(1)))
     with pytest.raises(ValueError, match="n_tokens must be at least 1 but is 0"):
         NextTokenReader(causal_mask(5, 5), 0)
+    with pytest.raises(ValueError, match="d_model must be at least 1 but is -2"):
+        NextTokenReader(causal_mask(5, 5), 9, -2)
