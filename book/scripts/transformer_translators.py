@@ -6,6 +6,7 @@ It takes about three minutes of processor time, too much for a page, so its resu
     OMP_NUM_THREADS=1 python book/scripts/transformer_translators.py
 """
 
+import os
 import time
 from pathlib import Path
 
@@ -53,6 +54,15 @@ def record_run(name, seed, dates, n_steps, smaller):
     torch.manual_seed(seed)
     n_source, n_target = len(dates.source_vocabulary), len(dates.target_vocabulary)
     model = build(name, n_source, n_target, **smaller)
+    n_tokens = 0
+
+    def count(model, arguments):
+        nonlocal n_tokens
+        source, read = arguments[:2]
+        n_tokens += source.numel() + read.numel()
+
+    counting = model.register_forward_pre_hook(count)
+    began = time.perf_counter()
     history = train_translator(
         model,
         dates,
@@ -62,13 +72,19 @@ def record_run(name, seed, dates, n_steps, smaller):
         seed=seed,
         label=f"{name}, seed {seed}",
     )
+    wall_seconds = time.perf_counter() - began
+    counting.remove()
     return {
         "seed": seed,
         "exact_match": {
             str(n): score_translator(model, split, dates.target_vocabulary).exact_match
             for n, split in dates.test.items()
         },
+        "training_tokens": n_tokens,  # read, of source and target together
         "training_cpu_seconds": round(history.cpu_seconds, 1),
+        "training_wall_seconds": round(wall_seconds, 1),
+        # How many processes wanted a processor in the last minute: wall time means little without.
+        "load": round(os.getloadavg()[0], 2),
     }
 
 
@@ -120,19 +136,18 @@ def measure(tiny):
     seeds = SEEDS[:1] if tiny else SEEDS
     lengths, tokens_a_step, rounds = (LENGTHS[:2], 32, 3) if tiny else (LENGTHS, TOKENS_A_STEP, 9)
     dates = load_dates(N_DATES, n_train=n_train, n_test=n_test, seed=0)
+    sizes = len(dates.source_vocabulary), len(dates.target_vocabulary)
+    # The first step of a process also loads parts of torch, which is nobody's training time.
+    train_translator(build("RNN", *sizes, **smaller["RNN"]), dates, n_steps=1)
+    runs = {name: [] for name in MODELS}
+    for seed in seeds:  # in turns, so that a busy hour of the machine hits all three alike
+        for name in MODELS:
+            runs[name].append(record_run(name, seed, dates, n_steps[name], smaller[name]))
     return {
         "n_train": n_train,
         "n_test": n_test,
         "batch_size": BATCH_SIZE,
-        "translators": {
-            name: {
-                "n_steps": n_steps[name],
-                "runs": [
-                    record_run(name, seed, dates, n_steps[name], smaller[name]) for seed in seeds
-                ],
-            }
-            for name in MODELS
-        },
+        "translators": {name: {"n_steps": n_steps[name], "runs": runs[name]} for name in MODELS},
         "tokens_a_step": tokens_a_step,
         "rounds": rounds,
         "time_of_a_step": record_speed(lengths, tokens_a_step, rounds, smaller),

@@ -90,6 +90,16 @@ def test_the_translators_are_of_this_script():
     for name, kind in results["translators"].items():
         assert kind["n_steps"] == ours["N_STEPS"][name]
         assert [run["seed"] for run in kind["runs"]] == list(ours["SEEDS"])
+        # One thread cannot compute for longer than anybody waits; both are rounded.
+        for run in kind["runs"]:
+            assert 0 < run["training_cpu_seconds"] <= run["training_wall_seconds"] + 0.1
+            assert run["load"] >= 0
+    # The batches are drawn by the seed alone: as many tokens a step, whatever reads them.
+    tokens = {
+        name: sum(run["training_tokens"] for run in kind["runs"]) / kind["n_steps"]
+        for name, kind in results["translators"].items()
+    }
+    assert max(tokens.values()) < 1.1 * min(tokens.values())
     assert results["tokens_a_step"] == ours["TOKENS_A_STEP"]
     for costs in results["time_of_a_step"].values():
         assert [int(length) for length in costs] == list(ours["LENGTHS"])
