@@ -432,6 +432,19 @@ def test_a_run_that_is_stopped_says_so_and_no_more(tmp_path):
     assert not out.exists()
 
 
+def end_this_process(name, peers, *, quick):
+    os._exit(9)
+
+
+def test_a_row_whose_process_is_ended_is_told(tmp_path, monkeypatch):
+    from attnkit.bench import __main__ as command
+
+    monkeypatch.setattr("attnkit.bench.suite.measure_alone", end_this_process)
+    options = command._parser().parse_args(["--quick", "--peers", str(tmp_path)])
+    with pytest.raises(SystemExit, match=r"measured dense\.512 was ended; was memory short"):
+        command._measured([row for row in rows() if row.name == "dense.512"], options)
+
+
 @pytest.mark.slow
 def test_rows_have_processes_of_their_own(tmp_path):
     out = tmp_path / "bench.json"
