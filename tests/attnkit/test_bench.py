@@ -15,7 +15,6 @@ from attnkit.bench import (
     Cost,
     compare,
     memory,
-    origin,
     peak_memory,
     provenance,
     run_and_record,
@@ -302,7 +301,8 @@ def test_thread_settings_are_recorded_and_torch_is_not_loaded(monkeypatch):
 def test_a_system_that_tells_little(monkeypatch):
     monkeypatch.delattr(os, "getloadavg")
     monkeypatch.delattr(os, "sched_getaffinity")
-    monkeypatch.setattr(origin, "_PACKAGES", ("no-such-package",))
+    # By its own globals: a doctest may have loaded the module once more under the same name.
+    monkeypatch.setitem(provenance.__globals__, "_PACKAGES", ("no-such-package",))
     found = provenance()
     assert found["load"] is None
     assert found["threads"]["cores"] == os.cpu_count()
