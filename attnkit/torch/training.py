@@ -326,6 +326,8 @@ def fit_on_draws(
 
     Raises
     ------
+    ValueError
+        When nothing counts in a batch, so that there would be nothing to learn from.
     ValueError, TypeError, FloatingPointError
         See `fit` and `masked_cross_entropy`.
 
@@ -345,6 +347,11 @@ def fit_on_draws(
 
     def batch_loss(step: int) -> torch.Tensor:
         inputs, target, counts = draw(generator)
+        if not counts.any():
+            raise ValueError(
+                f"draw returned a batch of shape {tuple(counts.shape)} in which nothing counts, but "
+                "training needs at least one answer; is batch_size 0?"
+            )
         return masked_cross_entropy(model(*inputs), target, counts)
 
     return fit(model, batch_loss, n_steps=n_steps, learning_rate=learning_rate, label=label)
