@@ -327,7 +327,7 @@ def fit_on_draws(
     Raises
     ------
     ValueError
-        When nothing counts in a batch, so that there would be nothing to learn from.
+        When a batch is empty, so that there is nothing to learn from.
     ValueError, TypeError, FloatingPointError
         See `fit` and `masked_cross_entropy`.
 
@@ -347,10 +347,10 @@ def fit_on_draws(
 
     def batch_loss(step: int) -> torch.Tensor:
         inputs, target, counts = draw(generator)
-        if not counts.any():
+        if counts.numel() == 0:
             raise ValueError(
-                f"draw returned a batch of shape {tuple(counts.shape)} in which nothing counts, but "
-                "training needs at least one answer; is batch_size 0?"
+                f"draw returned a batch of shape {tuple(counts.shape)}, but training needs at least "
+                "one answer; is batch_size 0?"
             )
         return masked_cross_entropy(model(*inputs), target, counts)
 
