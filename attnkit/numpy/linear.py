@@ -100,9 +100,9 @@ def linear_attention(
         for start in range(0, lead[-1], together):
             some = (*index, slice(start, start + together))
             masks = None if key_mask is None else key_mask[some]
-            heads = _Heads(query[some], key[some], value[some], masks, feature_map)
+            heads = _Heads(query[some], key[some], value[some], masks, feature_map, chunk)
             if causal:
-                heads.look_back(output[some], chunk)
+                heads.look_back(output[some])
             else:
                 heads.look_everywhere(output[some])
             # A sum tells of NaN and infinity in half the time of a look at each number.
@@ -121,12 +121,14 @@ class _Heads:
     divided by the exponential of the largest logarithm so far, `level`.
     """
 
-    def __init__(self, query, key, value, key_mask, feature_map):
+    def __init__(self, query, key, value, key_mask, feature_map, chunk):
         self.query, self.key, self.value, self.key_mask = query, key, value, key_mask
+        self.chunk = chunk
         self.feature_map = _FEATURE_MAPS.get(feature_map) if isinstance(feature_map, str) else None
         self.feature_map = self.feature_map or _checked(feature_map)
         self.state = self.sum = 0.0  # (g, f, d_v) and (g, f, 1) once there is a key
         self.level = np.full((len(query), 1), -np.inf)
+        self.ones = np.ones((max(_ROWS, min(chunk, len(key[0]))), 1), value.dtype)
 
     def look_everywhere(self, output):
         """Write the output of queries that see all keys."""
@@ -137,9 +139,9 @@ class _Heads:
             features, _ = self.feature_map(self.query[:, rows])  # (g, rows, f)
             _divide(features @ self.state, features @ self.sum, output[:, rows])
 
-    def look_back(self, output, chunk):
+    def look_back(self, output):
         """Write the output of queries that see the keys up to their own position."""
-        m, n = self.query.shape[1], self.key.shape[1]
+        m, n, chunk = self.query.shape[1], self.key.shape[1], self.chunk
         for start in range(0, n - m, _ROWS):  # keys before the first query
             self._add(*self._keys(slice(start, min(start + _ROWS, n - m))))
         triangle = np.tri(min(chunk, m), dtype=output.dtype)
@@ -155,7 +157,7 @@ class _Heads:
                 weights *= np.exp(np.minimum(logs[:, None] - base, 0))  # of a seen key at most 0
                 of_queries = of_queries * np.exp(self.level[..., None] - base)
             weights *= triangle[: value.shape[1], : value.shape[1]]
-            total = weights @ np.ones((value.shape[1], 1), weights.dtype)  # faster than a sum
+            total = weights @ self.ones[: value.shape[1]]  # (g, c, 1), faster than a sum
             weighted = weights @ value  # (g, c, d_v)
             if np.ndim(self.state):  # there are earlier keys
                 total += of_queries @ self.sum
@@ -213,14 +215,16 @@ class _Heads:
             self.state, self.sum, self.level = self.state * decay, self.sum * decay, level
         state = across @ value
         state += self.state
-        total = across @ np.ones((value.shape[1], 1), value.dtype)
+        total = across @ self.ones[: value.shape[1]]
         total += self.sum
         self.state, self.sum = state, total
 
 
 def _divide(weighted, total, output):
     """Write weighted sums over totals; where all weights are 0, so is their weighted sum."""
-    np.divide(weighted, np.where(total == 0, 1, total), out=output)
+    if not total.all():
+        total = np.where(total == 0, 1, total)
+    np.divide(weighted, total, out=output)
 
 
 def _finite(level):
