@@ -410,7 +410,7 @@ def test_rows_can_be_listed():
     ]  # fmt: skip
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there Ctrl-C is no signal to a group")
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no os.killpg to press Ctrl-C with")
 def test_a_run_that_is_stopped_says_so_and_no_more(tmp_path):
     out = tmp_path / "new" / "bench.json"
     run_of_all = subprocess.Popen(
