@@ -1,5 +1,7 @@
 """Keys and values kept from earlier steps, so that a new token meets them without their being made again."""
 
+import copy
+
 import torch
 
 from .. import errors
@@ -55,8 +57,9 @@ class KVCache:
         dtype = torch.get_default_dtype() if dtype is None else dtype
         if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
             errors.refuse_type("dtype", dtype, "a float dtype", errors.STORED)
-        self._key = torch.zeros(shape, dtype=dtype, device=device)
-        self._value = torch.zeros_like(self._key)
+        batch, n_kv_heads, *rest = shape
+        # Heads of keys, then those of values, as one product makes them: a new row is one copy.
+        self._rows = torch.zeros((batch, 2 * n_kv_heads, *rest), dtype=dtype, device=device)
         self._length = 0
 
     @property
@@ -67,17 +70,17 @@ class KVCache:
     @property
     def capacity(self):
         """The number of rows there is room for."""
-        return self._key.shape[2]
+        return self._rows.shape[2]
 
     @property
     def key(self):
         """The keys stored so far, a view ``(batch, n_kv_heads, length, d_head)``."""
-        return self._key.narrow(2, 0, self._length)
+        return self._stored()[0]
 
     @property
     def value(self):
         """The values stored so far, a view ``(batch, n_kv_heads, length, d_head)``."""
-        return self._value.narrow(2, 0, self._length)
+        return self._stored()[1]
 
     def append(self, key, value):
         """Store the keys and values of new positions behind those stored already.
@@ -96,13 +99,13 @@ class KVCache:
             When an argument is complex or holds no numbers.
         """
         key, value = _float_tensor("key", key), _float_tensor("value", value)
-        check_cache_rows(key.shape, value.shape, self._key.shape, self._length)
+        check_cache_rows(key.shape, value.shape, self._sizes(), self._length)
         if torch.is_grad_enabled() and (key.requires_grad or value.requires_grad):
             errors.refuse_gradient()
-        end = self._length + key.shape[2]
-        self._key[:, :, self._length : end] = key
-        self._value[:, :, self._length : end] = value
-        self._length = end
+        new = self._rows.narrow(2, self._length, key.shape[2])
+        for room, rows in zip(new.chunk(2, 1), (key, value), strict=True):
+            room.copy_(rows)
+        self._length += key.shape[2]
 
     def clear(self):
         """Forget what is stored and keep the room."""
@@ -129,10 +132,9 @@ class KVCache:
             When it does not hold whole numbers.
         """
         index = self._checked(index)
-        chosen = KVCache(0, *self._key.shape[1:], dtype=self._key.dtype)
-        chosen._key, chosen._value = self._room(index), self._room(index)
-        chosen._length = self._length
-        chosen.key[...], chosen.value[...] = self.key[index], self.value[index]
+        chosen = copy.copy(self)
+        chosen._rows = self._room(index)
+        chosen._filled()[...] = self._filled()[index]
         return chosen
 
     def reorder(self, index):
@@ -165,14 +167,33 @@ class KVCache:
         (tensor([4., 4., 3.]), tensor([40., 40., 30.]))
         """
         index = self._checked(index)
-        key, value = self.key[index], self.value[index]  # copies
-        if len(index) != len(self._key):
-            self._key, self._value = self._room(index), self._room(index)
-        self.key[...], self.value[...] = key, value
+        rows = self._filled()[index]  # a copy
+        if len(index) != len(self._rows):
+            self._rows = self._room(index)
+        self._filled()[...] = rows
+
+    def _sizes(self):
+        """Return the batch, the heads, the capacity and the width of a head."""
+        batch, heads, capacity, d_head = self._rows.shape
+        return batch, heads // 2, capacity, d_head
+
+    def _filled(self):
+        """Return the rows stored so far, ``(batch, 2 * n_kv_heads, length, d_head)``."""
+        return self._rows.narrow(2, 0, self._length)
+
+    def _stored(self):
+        """Return the keys and the values stored so far."""
+        return self._filled().chunk(2, 1)
+
+    def _extend(self, row):
+        """Store a row ``(batch, 2 * n_kv_heads, 1, d_head)`` that is known to fit; return all."""
+        self._rows.narrow(2, self._length, 1).copy_(row)
+        self._length += 1
+        return self._stored()
 
     def _checked(self, index):
         """Return an index of sequences, or raise the error that explains it."""
-        index = torch.as_tensor(index, device=self._key.device)
+        index = torch.as_tensor(index, device=self._rows.device)
         if index.numel() == 0:
             index = index.long()
         if index.is_floating_point() or index.is_complex() or index.dtype == torch.bool:
@@ -181,9 +202,9 @@ class KVCache:
         lowest, highest = (
             (0, -1) if index.numel() == 0 else (index.min().item(), index.max().item())
         )
-        check_cache_index(index.shape, lowest, highest, len(self._key))
+        check_cache_index(index.shape, lowest, highest, len(self._rows))
         return index
 
     def _room(self, index):
         """Return empty room for as many sequences as the index has."""
-        return self._key.new_zeros((len(index), *self._key.shape[1:]))
+        return self._rows.new_zeros((len(index), *self._rows.shape[1:]))

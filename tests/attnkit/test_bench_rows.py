@@ -369,7 +369,7 @@ def run(*arguments, **environment):
 def test_a_quick_run_writes_what_it_found(tmp_path):
     out = tmp_path / "new" / "bench.json"
     done = run(
-        "--quick", "--rows", "linear.numpy.4k", "chunked.memory", "decode.1k",
+        "--quick", "--rows", "linear.numpy.4k", "chunked.memory", "decode.cat.1k",
         "--out", str(out), "--peers", str(tmp_path),
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -381,7 +381,7 @@ def test_a_quick_run_writes_what_it_found(tmp_path):
     assert results["quick"]
     assert results["peers"]["local-attention"] is None
     assert [row["name"] for row in results["rows"]] == [
-        "linear.numpy.4k", "chunked.memory", "decode.1k",
+        "linear.numpy.4k", "chunked.memory", "decode.cat.1k",
     ]  # fmt: skip
     linear, memory, decode = results["rows"]
     assert linear["goals"][0]["verdict"] == "peer absent"

@@ -377,7 +377,7 @@ class TestModule:
         monkeypatch.setattr(
             nn.functional,
             "scaled_dot_product_attention",
-            lambda q, k, v, mask, **k_: masks.append(mask) or kernel(q, k, v, mask, **k_),
+            lambda q, k, v, mask=None, **k_: masks.append(mask) or kernel(q, k, v, mask, **k_),
         )
         module, x = drawn_module(), tensor(1, B, M, D_MODEL)
         with torch.no_grad():
@@ -870,6 +870,39 @@ class TestCache:
             _, outputs = self.in_pieces(module, x, lengths, mask)
         assert_close(torch.cat(outputs, 1), whole, "output")
 
+    @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
+    @pytest.mark.parametrize("bias", [True, False])
+    @pytest.mark.parametrize("kv_heads", [1, 2, 6])
+    @pytest.mark.parametrize("batch", [0, 1, B])
+    def test_a_step_is_the_call_that_returns_weights(
+        self, monkeypatch, batch, kv_heads, bias, dtype
+    ):
+        """One token has a way of its own; asking for the weights leads round it."""
+        module = drawn_module(n_kv_heads=kv_heads, bias=bias).to(dtype)
+        x = tensor(1, 6, batch, D_MODEL).to(dtype).transpose(0, 1)  # no token is contiguous
+        stepped, whole = module.new_cache(batch, 6), module.new_cache(batch, 6)
+        with torch.no_grad():
+            expected = [
+                module(x[:, i : i + 1], cache=whole, return_weights=True)[0] for i in range(6)
+            ]
+            monkeypatch.setattr(module, "_look_up", None)
+            outputs = [module(x[:, i : i + 1], causal=i > 2, cache=stepped) for i in range(6)]
+        assert outputs[0].dtype == dtype
+        name = str(dtype).removeprefix("torch.")
+        for output, other in zip(outputs, expected, strict=True):
+            assert_close(TORCH.numpy(output), TORCH.numpy(other), "layer", name)
+        assert_close(TORCH.numpy(stepped.key), TORCH.numpy(whole.key), "layer", name)
+        assert_close(TORCH.numpy(stepped.value), TORCH.numpy(whole.value), "layer", name)
+
+    def test_a_step_with_dropout_still_drops_in_training(self):
+        module, x = drawn_module(dropout=0.5).train(), tensor(1, B, 4, D_MODEL)
+        with torch.no_grad():
+            drawn = [module(x[:, :1], cache=module_with_four(module, x)) for _ in range(2)]
+            assert not torch.equal(*drawn)
+            module.eval()
+            drawn = [module(x[:, :1], cache=module_with_four(module, x)) for _ in range(2)]
+            assert torch.equal(*drawn)
+
     def test_weights_cover_what_is_stored(self):
         module, x = drawn_module(), tensor(1, B, 6, D_MODEL)
         with torch.no_grad():
@@ -918,14 +951,17 @@ class TestCache:
 
     def test_a_cache_has_the_dtype_of_the_layer(self):
         module = drawn_module().to(torch.bfloat16)
-        cache = module.new_cache(B, 4)
+        cache = module.new_cache(B, 6)
         assert cache.key.dtype == torch.bfloat16
         x = tensor(1, B, 2, D_MODEL)
         with torch.no_grad():
             assert module(x.bfloat16(), cache=cache).dtype == torch.bfloat16
             assert module(x, cache=cache).dtype == torch.float64
-            wide = drawn_module().new_cache(B, 4)
+            wide = drawn_module().new_cache(B, 6)
             assert module(x.bfloat16(), cache=wide).dtype == torch.float64
+            assert module(x[:, :1].bfloat16(), cache=wide).dtype == torch.float64
+            assert module(x[:, :1], cache=cache).dtype == torch.float64
+            assert module(x[:, :1], cache=wide).dtype == torch.float64
             assert module.read(x.bfloat16(), wide).dtype == torch.float64
 
     def test_errors(self):
@@ -933,6 +969,8 @@ class TestCache:
         cache = module.new_cache(B, 6)
         with pytest.raises(ValueError, match=r"asks for a gradient"):
             module(x, cache=cache)
+        with pytest.raises(ValueError, match=r"asks for a gradient"):
+            module(x[:, :1], cache=cache)
         with torch.no_grad():
             module(x, cache=cache)
             with pytest.raises(ValueError, match="holds 4 of at most 6 rows"):
@@ -943,6 +981,23 @@ class TestCache:
                 ValueError, match=r"key has shape \(1, 2, 4, 2\) but the cache takes"
             ):
                 module(x[:1], cache=cache)
+            step = x[:, :1]
+            with pytest.raises(
+                ValueError, match=r"key has shape \(1, 2, 1, 2\) but the cache takes"
+            ):
+                module(step[:1], cache=cache)
+            with pytest.raises(ValueError, match="query has width 11 but d_model is 12"):
+                module(step[..., :-1], cache=cache)
+            with pytest.raises(TypeError, match=r"query must be a torch\.Tensor but is list"):
+                module(step.tolist(), cache=cache)
+            of_another = drawn_module(n_kv_heads=6).new_cache(B, 6)
+            with pytest.raises(ValueError, match=r"but the cache takes .* \(3, 6, new, 2\)"):
+                module(step, cache=of_another)
+            full = module_with_four(module, x)
+            module(x, cache=full)
+            with pytest.raises(ValueError, match="holds 8 of at most 8 rows"):
+                module(step, cache=full)
+            assert full.length == 8
             with pytest.raises(ValueError, match=r"axes of query \(2,\) and cache \(3,\) do not"):
                 module.read(x[:2], cache)
         assert cache.length == 4
