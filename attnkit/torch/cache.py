@@ -75,12 +75,12 @@ class KVCache:
     @property
     def key(self):
         """The keys stored so far, a view ``(batch, n_kv_heads, length, d_head)``."""
-        return self._stored()[0]
+        return self._filled().chunk(2, 1)[0]
 
     @property
     def value(self):
         """The values stored so far, a view ``(batch, n_kv_heads, length, d_head)``."""
-        return self._stored()[1]
+        return self._filled().chunk(2, 1)[1]
 
     def append(self, key, value):
         """Store the keys and values of new positions behind those stored already.
@@ -181,15 +181,11 @@ class KVCache:
         """Return the rows stored so far, ``(batch, 2 * n_kv_heads, length, d_head)``."""
         return self._rows.narrow(2, 0, self._length)
 
-    def _stored(self):
-        """Return the keys and the values stored so far."""
-        return self._filled().chunk(2, 1)
-
     def _extend(self, row):
         """Store a row ``(batch, 2 * n_kv_heads, 1, d_head)`` that is known to fit; return all."""
         self._rows.narrow(2, self._length, 1).copy_(row)
         self._length += 1
-        return self._stored()
+        return self._filled().chunk(2, 1)
 
     def _checked(self, index):
         """Return an index of sequences, or raise the error that explains it."""
