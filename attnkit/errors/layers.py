@@ -19,6 +19,7 @@ __all__ = [
     "check_norm",
     "check_source_mask",
     "check_tokens",
+    "check_width",
     "refuse_activation",
     "refuse_vocabulary",
     "refuse_width",
@@ -248,6 +249,36 @@ def refuse_vocabulary(name, lowest, highest, n_tokens):
         f"{name} must lie between 0 and {n_tokens - 1} but reaches from {lowest} to {highest}; "
         "was it written in another vocabulary, or is padding marked by a number outside?"
     )
+
+
+def check_width(name, shape, expected, d_model):
+    """Refuse an input with an axis too few, or of another width than the layer's.
+
+    Parameters
+    ----------
+    name : str
+        The argument.
+    shape : tuple of int
+        What came.
+    expected : str
+        The shape in words, see `check_axes`.
+    d_model : int
+        The width of the layer.
+
+    Raises
+    ------
+    ValueError
+        When an axis is missing or the width is another.
+
+    Examples
+    --------
+    >>> check_width("x", (2, 5, 6), "(..., T, d_model)", 8)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: x has width 6 but d_model is 8; whole embeddings go in, ...
+    """
+    check_axes(name, shape, expected)
+    if shape[-1] != d_model:
+        refuse_width(name, shape[-1], d_model)
 
 
 def refuse_width(name, width, d_model):

@@ -6,7 +6,7 @@ The layer that models are built from is `MultiHeadAttention`; this one is for lo
 import torch
 from torch import nn
 
-from ..errors import check_axes, check_size
+from ..errors import check_size, check_width
 from ._parameters import as_input
 from .attention import scaled_dot_product_attention
 
@@ -74,6 +74,7 @@ class SelfAttention(nn.Module):
         Returns
         -------
         output : torch.Tensor, shape (..., T, d_v)
+            In the wider dtype of x and the matrices.
         weights : torch.Tensor, shape (..., T, T)
             Only with ``return_weights=True``.
 
@@ -85,16 +86,7 @@ class SelfAttention(nn.Module):
             When x is complex or no tensor, or the mask is not boolean.
         """
         x = as_input("x", x, self.w_query)
-        _check_width(x.shape, len(self.w_query))
-        query, key, value = x @ self.w_query, x @ self.w_key, x @ self.w_value
+        check_width("x", x.shape, "(..., T, d_model)", len(self.w_query))
+        w_query, w_key, w_value = (w.to(x.dtype) for w in (self.w_query, self.w_key, self.w_value))
+        query, key, value = x @ w_query, x @ w_key, x @ w_value
         return scaled_dot_product_attention(query, key, value, mask, return_weights=return_weights)
-
-
-def _check_width(shape, d_model):
-    """Refuse tokens of another width than the matrices were made for."""
-    check_axes("x", shape, "(..., T, d_model)")
-    if shape[-1] != d_model:
-        raise ValueError(
-            f"x has width {shape[-1]} but d_model is {d_model} here; "
-            "was the layer made for other tokens, or does the width not stand last?"
-        )

@@ -64,7 +64,7 @@ def test_matrices_keep_the_size_of_vectors():
 
 
 def test_another_width_is_refused():
-    with pytest.raises(ValueError, match=r"x has width 5 but d_model is 6 here; was the layer"):
+    with pytest.raises(ValueError, match=r"x has width 5 but d_model is 6; whole embeddings go in"):
         layer()(tokens(width=5))
     with pytest.raises(ValueError, match=r"x .*\(\.\.\., T, d_model\)"):
         layer()(torch.zeros(6))
@@ -72,3 +72,23 @@ def test_another_width_is_refused():
         SelfAttention(6, 0)
     with pytest.raises(TypeError, match=r"d_model must be a whole number but is 6\.0"):
         SelfAttention(6.0)
+
+
+@pytest.mark.parametrize("of_tokens", [torch.float64, torch.float32, torch.float16, torch.int64])
+@pytest.mark.parametrize("of_matrices", [torch.float64, torch.float32, torch.bfloat16])
+def test_it_computes_in_the_wider_dtype_of_tokens_and_matrices(of_tokens, of_matrices):
+    model, x = layer().to(of_matrices), tokens().to(of_tokens)
+    floats = x if x.is_floating_point() else x.float()
+    wide = torch.promote_types(floats.dtype, of_matrices)
+    output, weights = model(x, return_weights=True)
+    assert output.dtype == weights.dtype == wide
+    expected = layer().to(of_matrices).to(wide)(floats.to(wide))
+    assert_close(output.double().numpy(), expected.double().numpy(), "output", "float64")
+
+
+def test_narrow_matrices_learn_from_wide_tokens():
+    model = layer().float().requires_grad_(True)
+    model(tokens()).sum().backward()
+    for w in model.parameters():
+        assert w.grad.dtype == torch.float32
+        assert w.grad.abs().sum() > 0
