@@ -195,6 +195,12 @@ def check_size(name, number, minimum=0, reason=None):
     Traceback (most recent call last):
     ValueError: window must be at least 0 but is -1; it counts things (is it the result of a subtraction?)
     """
+    # Python would count True as 1.
+    if isinstance(number, bool) or str(getattr(number, "dtype", "")).endswith("bool"):
+        raise TypeError(
+            f"{name} must be a whole number but is {number!r} of type {type(number).__name__}; "
+            "it counts things, such as tokens (was a switch meant for another argument?)"
+        )
     try:
         whole = operator.index(number)
     except TypeError:
