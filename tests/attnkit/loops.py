@@ -108,9 +108,11 @@ def attend(scores, value, mask=None):
     return weighted_sum(masked_softmax(scores, mask), value)
 
 
-def scaled_dot_product_attention(query, key, value, mask=None, bias=None, *, causal=False):
+def scaled_dot_product_attention(
+    query, key, value, mask=None, bias=None, *, causal=False, scale=None
+):
     m, n = len(query), len(key)
-    scores = scaled_dot_scores(query, key)
+    scores = scaled_dot_scores(query, key, scale)
     for i in range(m):
         for j in range(n):
             if bias is not None:

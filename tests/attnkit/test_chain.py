@@ -1,5 +1,7 @@
 """One chain of equality in float64: loops, vectorised NumPy, torch, and torch's fused kernel."""
 
+import functools
+
 import numpy as np
 import pytest
 import torch
@@ -24,17 +26,24 @@ M, N, D_K, D_V, D_A = 4, 5, 3, 2, 6
 
 def everywhere(name, *arrays, **keywords):
     """Run a function on both back ends in float64 and return the results as NumPy."""
-    results = []
-    for backend in (NUMPY, TORCH):
-        given_arrays = [None if array is None else backend.array(array) for array in arrays]
-        given_keywords = {
-            key: backend.array(value) if isinstance(value, np.ndarray) else value
-            for key, value in keywords.items()
-        }
-        results.append(
-            backend.numpy(getattr(backend.functions, name)(*given_arrays, **given_keywords))
-        )
-    return results
+    return [backend.numpy(run(backend, name, arrays, keywords)) for backend in (NUMPY, TORCH)]
+
+
+def returning_weights(name, *arrays, **keywords):
+    """Do so where the weights are asked for, too: return the outputs, then the weights."""
+    keywords = keywords | {"return_weights": True}
+    pairs = [map(backend.numpy, run(backend, name, arrays, keywords)) for backend in (NUMPY, TORCH)]
+    return zip(*pairs, strict=True)
+
+
+def run(backend, name, arrays, keywords):
+    """Run a function of a back end on NumPy arrays."""
+    given_arrays = [None if array is None else backend.array(array) for array in arrays]
+    given_keywords = {
+        key: backend.array(value) if isinstance(value, np.ndarray) else value
+        for key, value in keywords.items()
+    }
+    return getattr(backend.functions, name)(*given_arrays, **given_keywords)
 
 
 def assert_chain(expected, results, operation):
@@ -142,22 +151,29 @@ class TestEveryLeadingRank:
     d_v=st.integers(1, 5),
     causal=st.booleans(),
     keep=st.sampled_from([0.0, 0.3, 0.8, 1.0]),
+    scale=st.sampled_from([None, -1.5, 0.3, 2.0]),
 )
-def test_attention_of_any_sizes(lead, m, n, d_k, d_v, causal, keep):
+def test_attention_of_any_sizes(lead, m, n, d_k, d_v, causal, keep, scale):
     query, key, value = normal(1, *lead, m, d_k), normal(2, *lead, n, d_k), normal(3, *lead, n, d_v)
     mask = random_mask(4, *lead, m, n, keep=keep)
-    expected = loops.over_leading(
-        lambda *items: loops.scaled_dot_product_attention(*items, causal=causal),
-        [query, key, value, mask],
-        [2, 2, 2, 2],
-    )
-    results = everywhere("scaled_dot_product_attention", query, key, value, mask, causal=causal)
-    assert_chain(expected, results, "output")
+    name, arrays = "scaled_dot_product_attention", (query, key, value, mask)
+    loop = functools.partial(loops.scaled_dot_product_attention, causal=causal, scale=scale)
     seen = mask & NUMPY.functions.causal_mask(m, n) if causal else mask
-    fused = torch.nn.functional.scaled_dot_product_attention(
-        *map(torch.from_numpy, (query, key, value, seen))
-    )
-    assert_close(results[1], fused.numpy(), "output")
+    for bias in (None, normal(5, m, n)):
+        expected = loops.over_leading(loop, [*arrays, bias], [2] * 5)
+        keywords = {"causal": causal, "scale": scale, "bias": bias}
+        results = everywhere(name, *arrays, **keywords)
+        assert_chain(expected, results, "output")
+        # Looking up the rows of an identity gives the weights.
+        expected_weights = loops.over_leading(loop, [query, key, np.eye(n), mask, bias], [2] * 5)
+        outputs, weights = returning_weights(name, *arrays, **keywords)
+        assert_chain(expected, outputs, "output")
+        assert_chain(expected_weights, weights, "weights")
+        shown = seen if bias is None else np.where(seen, bias, -np.inf)
+        fused = torch.nn.functional.scaled_dot_product_attention(
+            *map(torch.from_numpy, (query, key, value, shown)), scale=scale
+        )
+        assert_close(results[1], fused.numpy(), "output")
 
 
 leading = st.lists(st.integers(1, 3), max_size=2).map(tuple)
@@ -216,6 +232,10 @@ class TestAnySizes:
         uniform, centre = rng.random((*lead, m)), rng.uniform(-1, n, (*lead, m))
         expected = loops.over_leading(loops.attend, [scores, value, mask], [2, 2, 2])
         assert_chain(expected, everywhere("attend", scores, value, mask), "output")
+        outputs, weights = returning_weights("attend", scores, value, mask)
+        assert_chain(expected, outputs, "output")
+        expected = loops.over_leading(loops.masked_softmax, [scores, mask], [2, 2])
+        assert_chain(expected, weights, "weights")
         for drawn in (None, uniform):
             arrays = [scores, value, mask, drawn]
             expected = loops.over_leading(loops.hard_attention, arrays, [2, 2, 2, 1])
