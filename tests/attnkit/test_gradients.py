@@ -23,6 +23,10 @@ def tensor(seed, *shape):
 DIFFERENTIABLE = {
     "dot": (functions.dot_scores, [(2, M, D_K), (2, N, D_K)]),
     "scaled": (functions.scaled_dot_scores, [(2, M, D_K), (N, D_K)]),
+    "scaled by a factor": (
+        lambda query, key: functions.scaled_dot_scores(query, key, -0.7),
+        [(2, M, D_K), (N, D_K)],
+    ),
     "general": (functions.general_scores, [(2, M, 3), (2, N, D_K), (3, D_K)]),
     "additive": (functions.additive_scores, [(2, M, 3), (2, N, D_K), (3, 2), (D_K, 2), (2,)]),
     "softmax": (functions.softmax, [(2, M, N)]),
@@ -30,6 +34,20 @@ DIFFERENTIABLE = {
     "masked softmax": (lambda scores: functions.masked_softmax(scores, MASK), [(2, M, N)]),
     "jacobian": (functions.softmax_jacobian, [(2, N)]),
     "attend": (lambda scores, value: functions.attend(scores, value, MASK), [(2, M, N), (N, D_V)]),
+    "attend, no mask": (
+        lambda scores, value: functions.attend(scores, value, return_weights=True),
+        [(2, M, N), (N, D_V)],
+    ),
+    "attention, all seen": (
+        functions.scaled_dot_product_attention,
+        [(2, M, D_K), (2, N, D_K), (N, D_V)],
+    ),
+    "attention, a factor and a mask of keys": (
+        lambda query, key, value: functions.scaled_dot_product_attention(
+            query, key, value, MASK[0], scale=-0.7
+        ),
+        [(2, M, D_K), (2, N, D_K), (N, D_V)],
+    ),
     "attention": (
         lambda query, key, value, bias: functions.scaled_dot_product_attention(
             query, key, value, MASK, causal=True, bias=bias, return_weights=True

@@ -221,6 +221,22 @@ class TestNoInfluence:
         key[1::4], value[1::4] = bad, bad
         assert_close(linear(backend, (query, key, value), **keywords), clean, "output")
 
+    @pytest.mark.parametrize("causal", [False, True])
+    def test_padding_does_not_outweigh_tiny_features(self, backend, causal):
+        """Features of exp far below what a float can hold: hidden keys set no level of their own."""
+        arrays = [normal(seed, 9, 3) for seed in range(3)]
+        keywords = {
+            "key_mask": np.arange(9) % 4 != 1,
+            "feature_map": "exp",
+            "causal": causal,
+            "chunk": 2,
+        }
+        near = linear(backend, arrays, **keywords)
+        arrays[1] -= 1024
+        far = linear(backend, arrays, **keywords)
+        assert_close(far, near, "output")
+        assert near.any(-1).sum() == 9
+
     @pytest.mark.parametrize("bad", BAD)
     @pytest.mark.parametrize("feature_map", ["elu", "exp", "relu"])
     def test_the_future_in_numpy(self, bad, feature_map):

@@ -310,7 +310,10 @@ class TestGradients:
         ids=str,
     )
     @pytest.mark.parametrize(("m", "n"), [(5, 5), (3, 6), (6, 3)])
-    def test_first_derivatives(self, keywords, m, n):
+    @pytest.mark.parametrize("masked", [False, True])
+    def test_first_derivatives(self, keywords, m, n, masked):
+        if masked:
+            keywords = keywords | {"key_mask": torch.from_numpy(random_mask(7, 2, n))}
         shapes = (2, m, 2), (2, n, 2), (2, n, 3)
         arrays = [
             torch.from_numpy(normal(s, *shape)).requires_grad_() for s, shape in enumerate(shapes)
