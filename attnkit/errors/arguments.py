@@ -26,8 +26,10 @@ __all__ = [
     "check_real",
     "check_rows",
     "check_size",
+    "check_sizes",
     "keeps_last_axes",
     "refuse_type",
+    "why_names_lack",
 ]
 
 NOT_BOOLEAN = (
@@ -217,6 +219,35 @@ def check_size(name, number, minimum=0, reason=None):
             )
         raise ValueError(f"{name} must be at least {minimum} but is {whole}; {reason}")
     return whole
+
+
+def check_sizes(**sizes):
+    """Return whole numbers of at least 1 as ints, or refuse the first that is none.
+
+    Parameters
+    ----------
+    **sizes : int or integer scalar
+        What came, by the name of the argument.
+
+    Returns
+    -------
+    list of int
+        The sizes, in their order.
+
+    Raises
+    ------
+    TypeError
+        When one is no whole number.
+    ValueError
+        When one is below 1.
+
+    Examples
+    --------
+    >>> check_sizes(d_model=32, n_layers=0)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: n_layers must be at least 1 but is 0; fewer have no meaning ...
+    """
+    return [check_size(name, size, 1) for name, size in sizes.items()]
 
 
 def check_axis(name, shape, axis):
@@ -470,9 +501,9 @@ def check_names(owner, given, needed, weight_prefix=None):
 
     Examples
     --------
-    >>> check_names("parameters", ["w_querry"], ("w_query",), "w_")
+    >>> check_names("parameters", ["w_querry"], ("w_query",), "w_")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    ValueError: parameters lacks w_query; it needs w_query, and may hold b_query
+    ValueError: parameters lacks w_query; it needs w_query, and may hold b_query; it holds w_querry, ...
     """
     optional = ()
     if weight_prefix is not None:
@@ -485,13 +516,34 @@ def check_names(owner, given, needed, weight_prefix=None):
         f", and may hold {', '.join(optional)}" if optional else ""
     )
     missing = [name for name in needed if name not in given]
+    unknown = [str(name) for name in given if name not in (*needed, *optional)]
     if missing:
-        raise ValueError(f"{owner} lacks {', '.join(missing)}; {told}")
-    unknown = [name for name in given if name not in (*needed, *optional)]
+        raise ValueError(f"{owner} lacks {', '.join(missing)}; {told}; {why_names_lack(unknown)}")
     if unknown:
-        raise ValueError(
-            f"{owner} holds {', '.join(map(str, unknown))}, which nobody reads; {told}"
-        )
+        raise ValueError(f"{owner} holds {', '.join(unknown)}, which nobody reads; {told}")
+
+
+def why_names_lack(unknown):
+    """Return why a mapping may lack a name: one that nobody reads stands in its place, or none does.
+
+    Parameters
+    ----------
+    unknown : list of str
+        The names that nobody reads.
+
+    Returns
+    -------
+    str
+        The likely cause.
+
+    Examples
+    --------
+    >>> why_names_lack(["w_querry"])
+    'it holds w_querry, which nobody reads (is a name misspelt?)'
+    """
+    if unknown:
+        return f"it holds {', '.join(unknown)}, which nobody reads (is a name misspelt?)"
+    return "was a part of a mapping handed over, or one of another layer?"
 
 
 def check_rows(name, shape, words, width):

@@ -1,15 +1,34 @@
-"""Small models on a table of examples: batches of its rows, and the share of right answers."""
+"""What small models share: a layer, where their examples lie, batches of them, the share of right answers."""
 
 import torch
+from torch import nn
+from torch.nn import functional as F
 
 from ..errors import check_size
+from ._parameters import as_input
 
-__all__ = ["draw_rows", "share_right", "tensors"]
+__all__ = ["Linear", "draw_rows", "placed", "share_right", "tensors"]
+
+
+class Linear(nn.Linear):
+    """The layer of torch, computed in the wider dtype of its input and its weights."""
+
+    def forward(self, x):
+        """Return ``x @ weight.T + bias``, ``(..., in_features)`` to ``(..., out_features)``."""
+        x = as_input("x", x, self.weight)
+        bias = None if self.bias is None else self.bias.to(x.dtype)
+        return F.linear(x, self.weight.to(x.dtype), bias)
 
 
 def tensors(*arrays):
     """Return NumPy arrays as tensors that share their memory."""
     return [torch.from_numpy(array) for array in arrays]
+
+
+def placed(model, *examples):
+    """Return tensors where the parameters of a model lie; as they are for one without any."""
+    parameter = next(model.parameters(), None)
+    return [x if parameter is None else x.to(parameter.device) for x in examples]
 
 
 def draw_rows(inputs, target, batch_size):
@@ -43,7 +62,7 @@ def draw_rows(inputs, target, batch_size):
         )
 
     def draw(generator):
-        rows = torch.from_numpy(generator.integers(len(target), size=batch_size))
+        rows = torch.from_numpy(generator.integers(len(target), size=batch_size)).to(target.device)
         wanted = target[rows]
         return [whole[rows] for whole in inputs], wanted, torch.ones_like(wanted, dtype=torch.bool)
 

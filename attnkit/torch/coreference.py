@@ -5,8 +5,8 @@ from torch import nn
 
 from attnkit.tasks.coreference import FIRST, IT, LAST, N_COLOURS, SECOND, WORDS
 
-from ..errors import check_size
-from ._examples import draw_rows, share_right, tensors
+from ..errors import check_sizes
+from ._examples import draw_rows, placed, share_right, tensors
 from .self_attention import SelfAttention
 from .training import fit_on_draws
 
@@ -41,8 +41,7 @@ class CoreferenceReader(nn.Module):
 
     def __init__(self, n_layers, d_model=32):
         super().__init__()
-        n_layers = check_size("n_layers", n_layers, 1)
-        d_model = check_size("d_model", d_model, 1)
+        n_layers, d_model = check_sizes(n_layers=n_layers, d_model=d_model)
         self.word = nn.Embedding(len(WORDS), d_model)
         self.colour = nn.Embedding(1 + N_COLOURS, d_model)
         self.layers = nn.ModuleList(SelfAttention(d_model) for _ in range(n_layers))
@@ -82,7 +81,7 @@ def train_coreference(
     Parameters
     ----------
     model : CoreferenceReader
-        Changed in place.
+        Changed in place, on the device where it lies.
     batch : CoreferenceBatch
         The sentences.
     n_steps, batch_size : int
@@ -106,7 +105,7 @@ def train_coreference(
     >>> len(train_coreference(CoreferenceReader(1, 8), batch, n_steps=2).loss)
     2
     """
-    inputs, answer = tensors(batch.tokens, batch.colours), torch.from_numpy(batch.answer)
+    *inputs, answer = placed(model, *tensors(batch.tokens, batch.colours, batch.answer))
     draw = draw_rows(inputs, answer, batch_size)
     return fit_on_draws(
         model, draw, n_steps=n_steps, learning_rate=learning_rate, seed=seed, label=label
@@ -137,8 +136,8 @@ def score_coreference(model, batch):
     >>> 0 <= score_coreference(CoreferenceReader(1), batch) <= 1
     True
     """
-    logits = model(*tensors(batch.tokens, batch.colours))
-    return share_right(logits, torch.from_numpy(batch.answer))
+    *inputs, answer = placed(model, *tensors(batch.tokens, batch.colours, batch.answer))
+    return share_right(model(*inputs), answer)
 
 
 @torch.no_grad()
@@ -168,9 +167,9 @@ def antecedent_shares(model, batch, *, place=IT):
     >>> antecedent_shares(CoreferenceReader(2), batch).shape
     torch.Size([2, 4])
     """
-    _, weights = model(*tensors(batch.tokens, batch.colours), return_weights=True)
+    *inputs, antecedent = placed(model, *tensors(batch.tokens, batch.colours, batch.antecedent))
+    _, weights = model(*inputs, return_weights=True)
     looks = weights[:, :, place]  # (N, n_layers, 11)
-    antecedent = torch.from_numpy(batch.antecedent)
     last = torch.full_like(antecedent, LAST)
     places = torch.stack([antecedent, FIRST + SECOND - antecedent, last], -1)  # (N, 3)
     named = looks.gather(-1, places[:, None].expand(-1, looks.shape[1], -1)).mean(0)

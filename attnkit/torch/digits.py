@@ -5,9 +5,11 @@ from torch import nn
 
 from attnkit.tasks.digits import N_CLASSES, QUESTIONS, SIDE
 
-from ._examples import draw_rows, tensors
+from ..errors import check_size
+from ._examples import Linear, draw_rows, placed, tensors
 from .attention import scaled_dot_product_attention
 from .training import fit_on_draws
+from .transformer import LayerNorm
 from .vision import patchify
 
 __all__ = ["N_PATCHES", "PATCH_SIDE", "DigitReader", "question_tensors", "train_digits"]
@@ -27,6 +29,13 @@ class DigitReader(nn.Module):
     d_model : int
         The width.
 
+    Raises
+    ------
+    ValueError
+        When a size is below one.
+    TypeError
+        When a size is not a whole number.
+
     Examples
     --------
     >>> reader = DigitReader(16)
@@ -38,17 +47,16 @@ class DigitReader(nn.Module):
 
     def __init__(self, d_model=96):
         super().__init__()
-        self.patch = nn.Linear(PATCH_SIDE**2, d_model)
+        d_model = check_size("d_model", d_model, 1)
+        self.patch = Linear(PATCH_SIDE**2, d_model)
         self.place = nn.Parameter(torch.randn(N_PATCHES, d_model))
         self.question = nn.Embedding(len(QUESTIONS), d_model)
-        self.query, self.key, self.value = (
-            nn.Linear(d_model, d_model, bias=False) for _ in range(3)
-        )
+        self.query, self.key, self.value = (Linear(d_model, d_model, bias=False) for _ in range(3))
         self.answer = nn.Sequential(
-            nn.LayerNorm(d_model),
-            nn.Linear(d_model, d_model),
+            LayerNorm(d_model),
+            Linear(d_model, d_model),
             nn.ReLU(),
-            nn.Linear(d_model, N_CLASSES),
+            Linear(d_model, N_CLASSES),
         )
 
     def forward(self, patches, question, mask=None, *, return_weights=False):
@@ -68,6 +76,7 @@ class DigitReader(nn.Module):
         Returns
         -------
         logits : torch.Tensor, shape (N, 10)
+            In the wider dtype of patches and parameters.
         weights : torch.Tensor, shape (N, 8)
             Only with ``return_weights=True``.
         """
@@ -115,7 +124,7 @@ def train_digits(
     Parameters
     ----------
     model : DigitReader
-        Changed in place.
+        Changed in place, on the device where it lies.
     asked : ImageQuestions
         The questions, about images of the training split.
     n_steps, batch_size : int
@@ -138,7 +147,7 @@ def train_digits(
     >>> len(train_digits(DigitReader(8), asked, n_steps=2).loss)
     2
     """
-    *inputs, answer = question_tensors(asked)
+    *inputs, answer = placed(model, *question_tensors(asked))
     draw = draw_rows(inputs, answer, batch_size)
     return fit_on_draws(
         model, draw, n_steps=n_steps, learning_rate=learning_rate, seed=seed, label=label

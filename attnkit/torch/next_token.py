@@ -4,7 +4,9 @@ import numpy as np
 import torch
 from torch import nn
 
-from ..errors import check_size
+from ..errors import check_even, check_size, check_sizes
+from ._examples import Linear, placed
+from ._tensors import boolean_tensor
 from .positions import sinusoidal_positions
 from .self_attention import SelfAttention
 from .training import fit, masked_cross_entropy
@@ -29,9 +31,9 @@ class NextTokenReader(nn.Module):
     Raises
     ------
     ValueError
-        When the mask is not square or a size has no meaning.
+        When the mask is not square, a size is below one or d_model odd.
     TypeError
-        When a size is not a whole number.
+        When a size is not a whole number or the mask not boolean.
 
     Examples
     --------
@@ -42,17 +44,18 @@ class NextTokenReader(nn.Module):
 
     def __init__(self, mask, n_tokens=16, d_model=32):
         super().__init__()
+        mask = boolean_tensor("mask", mask)
         if mask.dim() != 2 or mask.shape[0] != mask.shape[1]:
             raise ValueError(
                 f"mask must have shape (longest, longest) but has {tuple(mask.shape)}; "
                 "queries and keys are the tokens of one text"
             )
-        n_tokens = check_size("n_tokens", n_tokens, 1)
-        d_model = check_size("d_model", d_model, 1)
+        n_tokens, d_model = check_sizes(n_tokens=n_tokens, d_model=d_model)
+        check_even("d_model", d_model, "sine and cosine of its places share a frequency")
         self.register_buffer("mask", mask)
         self.token = nn.Embedding(n_tokens, d_model)
         self.attention = SelfAttention(d_model)
-        self.answer = nn.Sequential(nn.Linear(d_model, 64), nn.ReLU(), nn.Linear(64, n_tokens))
+        self.answer = nn.Sequential(Linear(d_model, 64), nn.ReLU(), Linear(64, n_tokens))
 
     def forward(self, tokens):
         """Score at each place the token that comes next.
@@ -113,10 +116,10 @@ def next_token_loss(model, texts, counts=None):
     >>> next_token_loss(NextTokenReader(causal_mask(5, 5)), texts).shape
     torch.Size([])
     """
-    logits, target = model(texts[:, :-1]), texts[:, 1:]
     if counts is None:
-        counts = torch.ones_like(target, dtype=torch.bool)
-    return masked_cross_entropy(logits, target, counts)
+        counts = torch.ones_like(texts[:, 1:], dtype=torch.bool)
+    texts, counts = placed(model, texts, counts)
+    return masked_cross_entropy(model(texts[:, :-1]), texts[:, 1:], counts)
 
 
 def train_next_token(
@@ -127,7 +130,7 @@ def train_next_token(
     Parameters
     ----------
     model : NextTokenReader, TransformerLanguageModel or RecurrentLanguageModel
-        Changed in place.
+        Changed in place, on the device where it lies.
     texts : torch.Tensor of int, shape (N, T + 1)
         Texts; T tokens are read and T predicted.
     counts : torch.Tensor of bool, shape (N, T), optional
@@ -152,10 +155,13 @@ def train_next_token(
     >>> len(train_next_token(NextTokenReader(causal_mask(5, 5)), texts, n_steps=2).loss)
     2
     """
+    batch_size = check_size("batch_size", batch_size, 1)
     generator = np.random.default_rng(seed)
+    (texts,) = placed(model, texts)
+    counts = None if counts is None else placed(model, counts)[0]
 
     def batch_loss(step):
-        rows = torch.from_numpy(generator.integers(len(texts), size=batch_size))
+        rows = torch.from_numpy(generator.integers(len(texts), size=batch_size)).to(texts.device)
         return next_token_loss(model, texts[rows], None if counts is None else counts[rows])
 
     return fit(model, batch_loss, n_steps=n_steps, learning_rate=learning_rate, **reports)

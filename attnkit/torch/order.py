@@ -6,7 +6,8 @@ from torch import nn
 
 from attnkit.tasks.order import N_SYMBOLS, N_TOKENS, draw_order
 
-from ..errors import check_choice
+from ..errors import check_choice, check_size, check_sizes
+from ._examples import placed, tensors
 from .positions import (
     AlibiPositions,
     LearnedPositions,
@@ -41,7 +42,7 @@ class OrderReader(nn.Module):
     Raises
     ------
     ValueError
-        When scheme is another word or sizes do not divide.
+        When scheme is another word, a size is below one or sizes do not divide.
     TypeError
         When a size is not a whole number.
 
@@ -56,6 +57,9 @@ class OrderReader(nn.Module):
     ):
         super().__init__()
         check_choice("scheme", scheme, SCHEMES)
+        d_model, n_heads = check_sizes(d_model=d_model, n_heads=n_heads)
+        n_layers = check_size("n_layers", n_layers, 1)
+        trained_length, longest = check_sizes(trained_length=trained_length, longest=longest)
         self.scheme = scheme
         self.embedding = nn.Embedding(N_TOKENS, d_model)
         if scheme == "learned":
@@ -125,7 +129,7 @@ def train_order(
     Parameters
     ----------
     model : OrderReader
-        Changed in place.
+        Changed in place, on the device where it lies.
     kind : {"back", "nearest", "place"}
         The task, see `attnkit.tasks.order.draw_order`.
     lengths : tuple of int
@@ -151,7 +155,7 @@ def train_order(
 
     def draw(generator):
         length = int(generator.integers(lengths[0], lengths[1] + 1))
-        return _draw(kind, batch_size, length, generator)
+        return _draw(model, kind, batch_size, length, generator)
 
     return fit_on_draws(
         model, draw, n_steps=n_steps, learning_rate=learning_rate, seed=seed, label=label
@@ -184,14 +188,14 @@ def score_order(model, kind, length, *, n_sequences=100, seed=1_000_000):
     True
     """
     generator = np.random.default_rng([seed, length])
-    inputs, target, counts = _draw(kind, n_sequences, length, generator)
+    inputs, target, counts = _draw(model, kind, n_sequences, length, generator)
     right = (model(*inputs).argmax(-1) == target) & counts
     return int(right.sum()) / max(int(counts.sum()), 1)
 
 
-def _draw(kind, n_sequences, length, generator):
-    """Return the inputs of a model, the right answers, and where they are asked for."""
+def _draw(model, kind, n_sequences, length, generator):
+    """Return the inputs of a model, the right answers, and where they are asked for, where it lies."""
     batch = draw_order(kind, n_sequences, length, generator=generator)
     arrays = batch.tokens, batch.target, batch.counts
-    tokens, target, counts = map(torch.from_numpy, arrays)
+    tokens, target, counts = placed(model, *tensors(*arrays))
     return [tokens], target, counts

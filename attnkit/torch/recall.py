@@ -6,8 +6,9 @@ from torch import nn
 
 from attnkit.tasks.recall import N_KEYS, N_VALUES, draw_recall
 
-from ..errors import check_size
-from ._examples import share_right, tensors
+from ..errors import check_size, check_sizes, check_width, refuse_type
+from ._examples import Linear, placed, share_right, tensors
+from ._parameters import as_input
 from .scores import scaled_dot_scores
 from .training import fit_on_draws
 
@@ -34,6 +35,13 @@ class RecallLookups(nn.Module):
     d_model : int
         The width of queries, keys and values.
 
+    Raises
+    ------
+    ValueError
+        When a size is below one.
+    TypeError
+        When a size is not a whole number.
+
     Examples
     --------
     >>> models = RecallLookups(5)
@@ -45,6 +53,7 @@ class RecallLookups(nn.Module):
 
     def __init__(self, n_models, d_model=16):
         super().__init__()
+        n_models, d_model = check_sizes(n_models=n_models, d_model=d_model)
         self.query = nn.Parameter(torch.randn(n_models, N_KEYS, d_model))
         self.key = nn.Parameter(torch.randn(n_models, N_KEYS, d_model))
         self.value = nn.Parameter(torch.randn(n_models, N_VALUES, d_model))
@@ -72,7 +81,8 @@ class RecallLookups(nn.Module):
 
     def log_probabilities(self, context):
         """Read what was looked up, ``(n_models, N, k, d_model)`` to ``(n_models, N, k, 10)``."""
-        return (context @ self.answer[:, None]).log_softmax(dim=-1)
+        context = as_input("context", context, self.answer)
+        return (context @ self.answer[:, None].to(context.dtype)).log_softmax(dim=-1)
 
     def rewards(self, context, answer):
         """Return the log-probability of the right answer in each of k contexts.
@@ -102,6 +112,13 @@ class PositionMix(nn.Module):
     d_model : int
         Their width.
 
+    Raises
+    ------
+    ValueError
+        When a size is below one.
+    TypeError
+        When a size is not a whole number.
+
     Notes
     -----
     :math:`y_i = \sum_j w_{ij} V x_j + b_i`, where `w` and `V` are parameters: what mixes is the same
@@ -115,19 +132,19 @@ class PositionMix(nn.Module):
 
     def __init__(self, length, d_model):
         super().__init__()
-        self.length = check_size("length", length, 1)
-        self.value = nn.Linear(d_model, d_model, bias=False)
-        self.mix = nn.Linear(length, length)
+        self.length, self.d_model = check_sizes(length=length, d_model=d_model)
+        self.value = Linear(d_model, d_model, bias=False)
+        self.mix = Linear(length, length)
 
     def forward(self, x):
-        """Mix tokens, ``(N, length, d_model)`` to the same shape.
+        """Mix tokens, ``(..., length, d_model)`` to the same shape, in the wider dtype of x and weights.
 
         Raises
         ------
         ValueError
-            When there are more or fewer tokens.
+            When there are more or fewer tokens, or they are of another width.
         """
-        _check_length(x, self.length)
+        _check_tokens(x, self.length, self.d_model)
         return self.mix(self.value(x).mT).mT  # along the positions
 
 
@@ -143,6 +160,13 @@ class SideBySideMix(nn.Module):
     d_hidden : int
         Hidden units.
 
+    Raises
+    ------
+    ValueError
+        When a size is below one.
+    TypeError
+        When a size is not a whole number.
+
     Examples
     --------
     >>> SideBySideMix(9, 32)(torch.zeros(2, 9, 32)).shape
@@ -151,21 +175,22 @@ class SideBySideMix(nn.Module):
 
     def __init__(self, length, d_model, d_hidden=256):
         super().__init__()
-        self.length = check_size("length", length, 1)
-        self.hidden = nn.Linear(length * d_model, d_hidden)
-        self.output = nn.Linear(d_hidden, length * d_model)
+        self.length, self.d_model = check_sizes(length=length, d_model=d_model)
+        d_hidden = check_size("d_hidden", d_hidden, 1)
+        self.hidden = Linear(length * d_model, d_hidden)
+        self.output = Linear(d_hidden, length * d_model)
 
     def forward(self, x):
-        """Mix tokens, ``(N, length, d_model)`` to the same shape.
+        """Mix tokens, ``(..., length, d_model)`` to the same shape, in the wider dtype of x and weights.
 
         Raises
         ------
         ValueError
-            When there are more or fewer tokens.
+            When there are more or fewer tokens, or they are of another width.
         """
-        _check_length(x, self.length)
-        hidden = torch.relu(self.hidden(x.flatten(1)))  # (N, d_hidden)
-        return self.output(hidden).unflatten(1, x.shape[1:])
+        _check_tokens(x, self.length, self.d_model)
+        hidden = torch.relu(self.hidden(x.flatten(-2)))  # (..., d_hidden)
+        return self.output(hidden).unflatten(-1, x.shape[-2:])
 
 
 class RecallReader(nn.Module):
@@ -179,6 +204,13 @@ class RecallReader(nn.Module):
     d_model : int
         The width of the tokens.
 
+    Raises
+    ------
+    ValueError
+        When a size is below one.
+    TypeError
+        When a size is not a whole number, or mix nothing that can be called.
+
     Examples
     --------
     >>> reader = RecallReader(PositionMix(9, 32))
@@ -189,10 +221,15 @@ class RecallReader(nn.Module):
 
     def __init__(self, mix, d_model=32):
         super().__init__()
+        d_model = check_size("d_model", d_model, 1)
+        if not callable(mix):
+            refuse_type(
+                "mix", type(mix).__name__, "a module", "it mixes tokens, as SelfAttention does"
+            )
         self.key = nn.Embedding(N_KEYS, d_model)
         self.value = nn.Embedding(N_VALUES + 1, d_model)  # one more: without a value
         self.mix = mix
-        self.answer = nn.Sequential(nn.Linear(d_model, 64), nn.ReLU(), nn.Linear(64, N_VALUES))
+        self.answer = nn.Sequential(Linear(d_model, 64), nn.ReLU(), Linear(64, N_VALUES))
 
     def forward(self, keys, values, asked):
         """Score the values that may stand with the key that is asked for.
@@ -231,7 +268,7 @@ def train_recall(
     Parameters
     ----------
     model : RecallReader
-        Changed in place.
+        Changed in place, on the device where it lies.
     length : int
         Entries of a list.
     n_steps, batch_size : int
@@ -254,7 +291,7 @@ def train_recall(
     """
 
     def draw(generator):
-        inputs, answer = _draw(batch_size, length, generator)
+        inputs, answer = _draw(model, batch_size, length, generator)
         return inputs, answer, torch.ones_like(answer, dtype=torch.bool)
 
     return fit_on_draws(
@@ -285,19 +322,21 @@ def score_recall(model, *, length=8, n_lists=2000, seed=1_000_000):
     >>> 0 <= score_recall(RecallReader(PositionMix(9, 32))) <= 1
     True
     """
-    inputs, answer = _draw(n_lists, length, np.random.default_rng(seed))
+    inputs, answer = _draw(model, n_lists, length, np.random.default_rng(seed))
     return share_right(model(*inputs), answer)
 
 
-def _draw(n_lists, length, generator):
-    """Return the inputs of a model and the right answers."""
+def _draw(model, n_lists, length, generator):
+    """Return the inputs of a model and the right answers, where it lies."""
     batch = draw_recall(n_lists, length, generator=generator)
-    *inputs, answer = tensors(batch.keys, batch.values, batch.asked, batch.answer)
+    arrays = batch.keys, batch.values, batch.asked, batch.answer
+    *inputs, answer = placed(model, *tensors(*arrays))
     return inputs, answer
 
 
-def _check_length(x, length):
-    """Refuse another number of tokens than the matrices were made for."""
+def _check_tokens(x, length, d_model):
+    """Refuse tokens of another width or number than the matrices were made for."""
+    check_width("x", x.shape, "(..., length, d_model)", d_model)
     if x.shape[-2] != length:
         raise ValueError(
             f"x has {x.shape[-2]} tokens but this layer mixes {length}: its matrix has a number for "

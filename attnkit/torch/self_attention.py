@@ -6,7 +6,7 @@ The layer that models are built from is `MultiHeadAttention`; this one is for lo
 import torch
 from torch import nn
 
-from ..errors import check_size, check_width
+from ..errors import check_sizes, check_width
 from ._parameters import as_input
 from .attention import scaled_dot_product_attention
 
@@ -52,9 +52,9 @@ class SelfAttention(nn.Module):
 
     def __init__(self, d_model, d_k=None, d_v=None):
         super().__init__()
-        d_model = check_size("d_model", d_model, 1)
-        d_k = check_size("d_k", d_model if d_k is None else d_k, 1)
-        d_v = check_size("d_v", d_model if d_v is None else d_v, 1)
+        d_k = d_model if d_k is None else d_k
+        d_v = d_model if d_v is None else d_v
+        d_model, d_k, d_v = check_sizes(d_model=d_model, d_k=d_k, d_v=d_v)
         self.w_query = nn.Parameter(torch.randn(d_model, d_k) / d_model**0.5)
         self.w_key = nn.Parameter(torch.randn(d_model, d_k) / d_model**0.5)
         self.w_value = nn.Parameter(torch.randn(d_model, d_v) / d_model**0.5)

@@ -8,7 +8,8 @@ from torch import nn
 
 from attnkit.tasks.twins import N_DIGITS, N_LETTERS, RELATIONS, draw_twins
 
-from ..errors import check_choice
+from ..errors import check_choice, check_size, check_sizes
+from ._examples import placed, tensors
 from .multihead import MultiHeadAttention
 from .positions import LearnedPositions
 from .training import fit_on_draws
@@ -37,7 +38,7 @@ class TwinReader(nn.Module):
     Raises
     ------
     ValueError
-        When n_heads does not divide d_model.
+        When n_heads does not divide d_model, or a size is below one (d_hidden below zero).
     TypeError
         When a size is not a whole number.
 
@@ -50,6 +51,9 @@ class TwinReader(nn.Module):
 
     def __init__(self, n_heads, *, d_model=32, d_hidden=0, n_layers=1, longest=12):
         super().__init__()
+        n_heads, d_model = check_sizes(n_heads=n_heads, d_model=d_model)
+        n_layers, longest = check_sizes(n_layers=n_layers, longest=longest)
+        d_hidden = check_size("d_hidden", d_hidden)
         self.letter = nn.Embedding(N_LETTERS, d_model)
         self.digit = nn.Embedding(N_DIGITS, d_model)
         self.position = LearnedPositions(longest, d_model)
@@ -125,7 +129,7 @@ def train_twins(
     Parameters
     ----------
     model : TwinReader
-        Changed in place.
+        Changed in place, on the device where it lies.
     asked : sequence of {"before", "twin"}
         The relations whose digit it has to give.
     n_steps, batch_size : int
@@ -153,10 +157,10 @@ def train_twins(
     """
     for relation in asked:
         check_choice("asked", relation, RELATIONS)
-    is_asked = torch.tensor([relation in asked for relation in RELATIONS])  # (2,)
+    (is_asked,) = placed(model, torch.tensor([relation in asked for relation in RELATIONS]))  # (2,)
 
     def draw(generator):
-        letters, digits, target, _, counts = _tensors(batch_size, generator)
+        letters, digits, target, _, counts = _draw(model, batch_size, generator)
         return [letters, digits], target, counts[:, :, None] & is_asked  # (N, T, 2)
 
     return fit_on_draws(
@@ -184,8 +188,8 @@ def score_twins(model, *, n_sequences=500, seed=1_000_000):
     >>> 0 <= score_twins(TwinReader(2)).both <= 1
     True
     """
-    letters, digits, target, _, counts = _tensors(n_sequences, np.random.default_rng(seed))
-    right = (model(letters, digits).argmax(-1) == target)[counts]  # (counted, 2)
+    letters, digits, target, _, counts = _draw(model, n_sequences, np.random.default_rng(seed))
+    right = (model(letters, digits).argmax(-1) == target)[counts].cpu()  # (counted, 2)
     return TwinScores(*right.double().mean(0).tolist(), right.all(-1).double().mean().item())
 
 
@@ -212,14 +216,15 @@ def relation_shares(model, *, n_sequences=500, seed=1_000_000):
     >>> shares.shape, bool((shares.sum(-1) <= 1).all())
     (torch.Size([1, 2, 2]), True)
     """
-    letters, digits, _, places, counts = _tensors(n_sequences, np.random.default_rng(seed))
+    letters, digits, _, places, counts = _draw(model, n_sequences, np.random.default_rng(seed))
     _, weights = model(letters, digits, return_weights=True)  # (N, layers, heads, T, T)
     index = places[:, None, None].expand(-1, *weights.shape[1:3], -1, -1)
     on_them = weights.gather(-1, index)  # (N, layers, heads, T, 2)
     return on_them.movedim(3, 1)[counts].mean(0)
 
 
-def _tensors(n_sequences, generator):
+def _draw(model, n_sequences, generator):
+    """Return letters, digits, the right answers, their places, and where they are asked for, where a model lies."""
     batch = draw_twins(n_sequences, generator=generator)
     arrays = batch.letters, batch.digits, batch.target, batch.places, batch.counts
-    return [torch.from_numpy(array) for array in arrays]
+    return placed(model, *tensors(*arrays))
