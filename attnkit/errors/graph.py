@@ -1,6 +1,12 @@
 """Checks of graphs: their edges, the scores on edges, and the parameters of graph attention."""
 
-from .arguments import check_axes, check_choice, check_parameter, keeps_last_axes
+from .arguments import (
+    check_axes,
+    check_choice,
+    check_parameter,
+    keeps_last_axes,
+    why_names_lack,
+)
 from .heads import check_bias
 
 __all__ = [
@@ -213,9 +219,11 @@ def _check_graph_names(kind, given, needed):
     optional = ("w_target", "b_source", "b_target", "b_output")
     told = f"kind {kind!r} needs {', '.join(needed)}, and may hold {', '.join(optional)}"
     missing = [name for name in needed if name not in given]
-    if missing:
-        raise ValueError(f"parameters lacks {', '.join(missing)}; {told}")
     unknown = [str(name) for name in given if name not in (*needed, *optional)]
+    if missing:
+        raise ValueError(
+            f"parameters lacks {', '.join(missing)}; {told}; {why_names_lack(unknown)}"
+        )
     if unknown:
         raise ValueError(f"parameters holds {', '.join(unknown)}, which nobody reads; {told}")
     if "b_target" in given and "w_target" not in given:

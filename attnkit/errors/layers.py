@@ -119,9 +119,9 @@ def check_layer(x, parameters, norm, sublayers, memory=None):
 
     Examples
     --------
-    >>> check_layer((2, 5, 8), {}, "post", ("feed_forward",))
+    >>> check_layer((2, 5, 8), {}, "post", ("feed_forward",))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    ValueError: parameters lacks feed_forward, feed_forward_norm; it needs feed_forward, feed_forward_norm
+    ValueError: parameters lacks feed_forward, feed_forward_norm; it needs feed_forward, ...
     """
     check_axes("x", x, "(..., n, d_model)")
     if memory is not None:

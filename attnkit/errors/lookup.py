@@ -186,8 +186,12 @@ def check_broadcast(name, shape, scores):
     if keeps_last_axes(shape, scores, 2):
         return
     cause = "its last axes are queries and keys, in this order, each of full size or 1"
-    if len(shape) == len(scores) - 1 >= 3:
-        cause = "over split heads a mask without a heads axis goes in as mask[:, None]"
+    with_heads = (*shape[:1], 1, *shape[1:])
+    if len(shape) == 2 < len(scores) and tuple(shape) == (scores[0], scores[-1]):
+        axes = ", ".join(["None"] * (len(scores) - 2))
+        cause = f"one entry for each key, (B, n), goes in as {name}[:, {axes}, :]"
+    elif len(shape) == len(scores) - 1 >= 3 and keeps_last_axes(with_heads, scores, 2):
+        cause = f"over split heads a {name} without a heads axis goes in as {name}[:, None]"
     elif len(shape) >= 2 and len(scores) >= 2 and shape[-2:] == (scores[-1], scores[-2]):
         cause = "queries and keys seem to be swapped"
     raise ValueError(

@@ -66,9 +66,28 @@ def as_mask(mask, shape):
     return mask
 
 
+def as_array(name, values):
+    """Return values as an array, or raise the TypeError that explains lists of unequal length."""
+    try:
+        return np.asarray(values)
+    except ValueError:  # NumPy's own message names no argument
+        errors.refuse_type(name, "ragged", "rectangular", errors.NO_NUMBERS)
+
+
+def float_dtype(dtype, reason):
+    """Return a float dtype, or raise the TypeError that says for which reason it must be one."""
+    try:
+        found = None if dtype is None else np.dtype(dtype)  # NumPy would take None for float64
+    except TypeError:  # no dtype at all
+        found = None
+    if found is None or found.kind != "f":
+        errors.refuse_type("dtype", dtype if found is None else found, "a float dtype", reason)
+    return found
+
+
 def boolean_array(name, mask):
     """Return `mask` as a boolean array or raise the TypeError that explains masks."""
-    mask = np.asarray(mask)
+    mask = as_array(name, mask)
     if mask.dtype != bool:
         errors.refuse_type(name, mask.dtype, "boolean", errors.NOT_BOOLEAN)
     return mask
@@ -84,7 +103,7 @@ def as_uniform(uniform):
 
 def _float_array(name, array, beside=()):
     """Return one argument as a float array: integers and booleans as float64, complex refused."""
-    array = np.asarray(array)
+    array = as_array(name, array)
     if array.dtype.kind == "c":
         errors.refuse_type(name, array.dtype, "real", errors.COMPLEX)
     errors.check_bias_kind(name, array.dtype, beside)

@@ -13,7 +13,7 @@ from ..errors import (
     check_step,
     check_top_p,
 )
-from ._arrays import _float_array, as_uniform
+from ._arrays import _float_array, as_array, as_uniform
 from .attention import _drawn_keys
 
 __all__ = ["beam_search", "greedy", "sample"]
@@ -77,7 +77,7 @@ def greedy(step, start, *, end, max_length, state=None):
     tokens = []
     while len(tokens) < max_length and not finished.all():
         scores, state = step(token, state)
-        scores = np.asarray(scores)  # (B, V)
+        scores = as_array("the scores of step", scores)  # (B, V)
         if scores.dtype.kind not in "iu":  # whole numbers stay as exact as they came
             scores = _float_array("the scores of step", scores)
         check_step(scores.shape, len(token), bool(np.isnan(scores).any()))
@@ -275,26 +275,32 @@ _ROUNDING = 1e-3  # the logarithm of a probability in half precision may come ou
 
 def _tokens(start):
     """Return the first tokens as int64, or raise the TypeError for what are no tokens."""
-    token = np.asarray(start)
+    token = as_array("start", start)
     if token.size and token.dtype.kind not in "iu":
         errors.refuse_type("start", token.dtype, "integers", errors.NOT_A_TOKEN)
     return token.astype(np.int64)
 
 
-def _reordered(state, index, n_rows):
-    """Return a state whose rows, of which there were `n_rows`, are those of the index."""
+def _reordered(state, index, n_rows, moved=None):
+    """Return a state whose rows, of which there were `n_rows`, are those of the index.
+
+    `moved` holds by their identity the objects that were asked already: layers may share a cache.
+    """
+    moved = {} if moved is None else moved
     if hasattr(state, "reorder"):
-        moved = state.reorder(index)
-        return state if moved is None else moved
+        if id(state) not in moved:
+            result = state.reorder(index)
+            moved[id(state)] = state if result is None else result
+        return moved[id(state)]
     if state is None or np.isscalar(state) or (isinstance(state, np.ndarray) and state.ndim == 0):
         return state
     if isinstance(state, np.ndarray):
         check_state_rows(state.shape, n_rows)
         return state[index]
     if isinstance(state, dict):
-        return {name: _reordered(part, index, n_rows) for name, part in state.items()}
+        return {name: _reordered(part, index, n_rows, moved) for name, part in state.items()}
     if isinstance(state, list | tuple):
-        parts = [_reordered(part, index, n_rows) for part in state]
+        parts = [_reordered(part, index, n_rows, moved) for part in state]
         return type(state)(*parts) if hasattr(state, "_fields") else type(state)(parts)
     kinds = "an array, a tuple, list or dict of arrays, or an object with a method reorder(index)"
     errors.refuse_type("state", type(state).__name__, kinds, errors.NO_STATE)

@@ -20,7 +20,7 @@ from ..errors import (
     check_size,
     check_sparse_features,
 )
-from ._arrays import boolean_array, floating
+from ._arrays import as_array, boolean_array, floating
 from ._parameters import floating_layer, shapes_of
 
 __all__ = ["SparseFeatures", "edge_softmax", "graph_attention"]
@@ -66,7 +66,7 @@ class SparseFeatures(NamedTuple):
         SparseFeatures
             The same matrix.
         """
-        x = np.asarray(x)
+        x = as_array("x", x)
         row, column = np.nonzero(x)
         return cls(row, column, x[row, column], x.shape)
 
@@ -376,7 +376,7 @@ def _check_nodes(name, numbers, n_nodes):
 
 def _whole_numbers(name, array):
     """Return an array of whole numbers as int64, or refuse it."""
-    array = np.asarray(array)
+    array = as_array(name, array)
     if array.size == 0:
         array = array.astype(np.int64)  # an empty list has no integer dtype of its own
     if array.dtype.kind not in "iu":

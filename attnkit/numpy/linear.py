@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from ..errors import broadcast_shape, check_attention, check_feature_map, check_key_mask, check_size
-from ._arrays import boolean_array, floating
+from ._arrays import as_array, boolean_array, floating
 from .attention import _weighted_sum
 
 __all__ = ["linear_attention"]
@@ -261,7 +261,7 @@ def _checked(function):
     def feature_map(x):
         lead = x.shape[:-1]  # counted here: NumPy cannot tell -1 rows of no numbers
         rows = x.reshape(math.prod(lead), x.shape[-1])
-        features = np.asarray(function(rows))
+        features = as_array("the result of feature_map", function(rows))
         check_feature_map(function, (), features.shape, rows.shape)
         return features.astype(x.dtype, copy=False).reshape(*lead, features.shape[-1]), None
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import errors
 from ..errors import check_choice, check_size
-from ._arrays import boolean_array
+from ._arrays import as_array, boolean_array, float_dtype
 
 __all__ = [
     "block_mask",
@@ -56,7 +56,7 @@ def padding_mask(lengths, n):
            [[False, False, False]]])
     """
     n = check_size("n", n)
-    lengths = np.asarray(lengths)
+    lengths = as_array("lengths", lengths)
     if lengths.size == 0:
         lengths = lengths.astype(int)  # an empty list has no integer dtype of its own
     if lengths.dtype.kind not in "iu":
@@ -351,9 +351,7 @@ def to_additive(mask, dtype):
     >>> to_additive([True, False], np.float32)
     array([  0., -inf], dtype=float32)
     """
-    mask, dtype = boolean_array("mask", mask), np.dtype(dtype)
-    if dtype.kind != "f":
-        errors.refuse_type("dtype", dtype, "a float dtype", errors.NO_INFINITY)
+    mask, dtype = boolean_array("mask", mask), float_dtype(dtype, errors.NO_INFINITY)
     return np.where(mask, 0.0, -np.inf).astype(dtype)
 
 
@@ -399,7 +397,7 @@ def local_m_mask(m, n, window):
 
 def _blocks(name, blocks):
     """Return the numbers of blocks as an array of integers with at least one axis."""
-    blocks = np.asarray(blocks)
+    blocks = as_array(name, blocks)
     if blocks.size == 0:
         blocks = blocks.astype(int)  # an empty list has no integer dtype of its own
     if blocks.dtype.kind not in "iu":

@@ -16,7 +16,7 @@ from ..errors import (
     check_rotary,
     check_size,
 )
-from ._arrays import floating
+from ._arrays import as_array, float_dtype, floating
 from .masks import _positions
 
 __all__ = [
@@ -69,9 +69,7 @@ def sinusoidal_positions(length, d_model, *, dtype=None):
     """
     length, d_model = check_size("length", length), check_size("d_model", d_model)
     check_even("d_model", d_model, "sine and cosine share a frequency")
-    dtype = np.dtype(np.float64 if dtype is None else dtype)
-    if dtype.kind != "f":
-        errors.refuse_type("dtype", dtype, "a float dtype", errors.BETWEEN)
+    dtype = float_dtype(np.float64 if dtype is None else dtype, errors.BETWEEN)
     angle = np.arange(length)[:, None] * _frequencies(d_model, 10000.0)  # (length, d_model / 2)
     pairs = np.stack([np.sin(angle), np.cos(angle)], -1)  # (length, d_model / 2, 2)
     return pairs.reshape(length, d_model).astype(dtype)
@@ -312,7 +310,7 @@ def _frequencies(width, base):
 
 def _real_positions(positions):
     """Return positions as float64, or raise the TypeError that explains them."""
-    positions = np.asarray(positions)
+    positions = as_array("positions", positions)
     if positions.dtype.kind not in "fiu":
         errors.refuse_type("positions", positions.dtype, "real", errors.NOT_POSITIONS)
     return positions.astype(np.float64)
@@ -320,7 +318,7 @@ def _real_positions(positions):
 
 def _whole_numbers(name, array):
     """Return an array of whole numbers as int64, or refuse it."""
-    array = np.asarray(array)
+    array = as_array(name, array)
     if array.size == 0:
         array = array.astype(np.int64)  # an empty list has no integer dtype of its own
     if array.dtype.kind not in "iu":

@@ -9,7 +9,7 @@ from attnkit import errors
 from attnkit.errors import check_alignment, check_classes, check_loss, check_same_shape
 from attnkit.schedules import warmup_schedule
 
-from ._arrays import _float_array
+from ._arrays import _float_array, as_array
 
 __all__ = ["alignment_accuracy", "exact_match", "masked_cross_entropy", "warmup_schedule"]
 
@@ -55,7 +55,7 @@ def masked_cross_entropy(logits, target, mask, *, label_smoothing=0.0):
     >>> float(masked_cross_entropy(logits, [1, 0], [True, False]))  # log 2
     0.6931471805599453
     """
-    logits, target, mask = _wide(logits), np.asarray(target), np.asarray(mask)
+    logits, target, mask = _wide(logits), as_array("target", target), as_array("mask", mask)
     check_loss(logits.shape, target.shape, mask.shape, label_smoothing)
     _check_boolean("mask", mask)
     logits, target = logits[mask], _whole("target", target)[mask]  # (counted, V), (counted,)
@@ -103,7 +103,8 @@ def exact_match(predicted, target, mask):
     >>> exact_match([[1, 2, 9], [1, 3, 3]], [[1, 2, 0], [1, 2, 3]], mask)
     0.5
     """
-    predicted, target, mask = np.asarray(predicted), np.asarray(target), np.asarray(mask)
+    predicted, target = as_array("predicted", predicted), as_array("target", target)
+    mask = as_array("mask", mask)
     check_same_shape("predicted", predicted.shape, "target", target.shape)
     check_same_shape("mask", mask.shape, "target", target.shape)
     _check_boolean("mask", mask)
@@ -138,7 +139,7 @@ def alignment_accuracy(weights, alignment):
     >>> alignment_accuracy([[0.9, 0.1], [0.8, 0.2], [0.5, 0.5]], [0, 1, -1])
     0.5
     """
-    weights, alignment = _float_array("weights", weights), np.asarray(alignment)
+    weights, alignment = _float_array("weights", weights), as_array("alignment", alignment)
     alignment = _whole("alignment", alignment)
     check_alignment(weights.shape, alignment.shape, alignment.max(initial=-1))
     scored = alignment >= 0

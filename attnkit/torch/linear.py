@@ -4,7 +4,7 @@ import torch
 from torch.nn import functional
 
 from ..errors import broadcast_shape, check_attention, check_feature_map, check_key_mask, check_size
-from ._tensors import boolean_tensor, floating
+from ._tensors import _check_tensor, boolean_tensor, floating
 from ._tiles import zero_output
 
 __all__ = ["linear_attention"]
@@ -281,6 +281,7 @@ def _features(feature_map, x, key_mask):
         features, logs = _FEATURE_MAPS[feature_map](x)
     else:
         features, logs = feature_map(x), None
+        _check_tensor("the result of feature_map", features)
         check_feature_map(feature_map, (), features.shape, x.shape)
         features = features.to(x.dtype)
     if key_mask is not None:

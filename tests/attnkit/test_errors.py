@@ -124,6 +124,34 @@ WRONG = [
         r"mask has shape \(2, 1, 5\).*scores of shape \(2, 3, 4, 5\); over split heads.*mask\[:, None\]",
     ),
     (
+        "scaled_dot_product_attention",
+        [(2, 3, 8), (2, 5, 8), (2, 5, 8), ("bool", 2, 5)],
+        {},
+        ValueError,
+        r"mask has shape \(2, 5\).*; one entry for each key, \(B, n\), goes in as mask\[:, None, :\]$",
+    ),
+    (
+        "scaled_dot_product_attention",
+        [(2, 3, 4, 8), (2, 3, 5, 8), (2, 3, 5, 8), ("bool", 2, 5)],
+        {},
+        ValueError,
+        r"mask has shape \(2, 5\).*; one entry for each key, \(B, n\), goes in as mask\[:, None, None, :\]$",
+    ),
+    (
+        "scaled_dot_product_attention",
+        [(2, 3, 4, 8), (2, 3, 5, 8), (2, 3, 5, 8)],
+        {"bias": (2, 4, 5)},
+        ValueError,
+        r"bias has shape \(2, 4, 5\).*; over split heads a bias without .* goes in as bias\[:, None\]$",
+    ),
+    (
+        "scaled_dot_product_attention",
+        [(2, 3, 4, 8), (2, 3, 5, 8), (2, 3, 5, 8)],
+        {"bias": (8, 4, 5)},
+        ValueError,
+        r"bias has shape \(8, 4, 5\).*; its last axes are queries and keys, in this order",
+    ),
+    (
         "masked_softmax",
         [(2, 5), ("bool", 4)],
         {},
@@ -238,6 +266,12 @@ def test_an_additive_mask_needs_a_float_dtype(backend):
         backend.functions.to_additive(backend.array([1.0]), backend.dtype("float32"))
 
 
+@pytest.mark.parametrize("dtype", ["float33", None, "int64"])
+def test_what_is_no_dtype(backend, dtype):
+    with pytest.raises(TypeError, match=r"dtype must be a float dtype.* but is .*-inf that masks"):
+        backend.functions.to_additive(backend.array([True]), dtype)
+
+
 def test_a_numpy_dtype_for_torch():
     with pytest.raises(TypeError, match=r"dtype must be a float dtype of torch but is .*float32"):
         TORCH.functions.to_additive(torch.tensor([True]), np.float32)
@@ -261,6 +295,58 @@ def test_numpy_takes_numbers(stranger):
         TypeError, match=r"query must be real but is .*rectangular and hold numbers only"
     ):
         NUMPY.functions.dot_scores(stranger, np.ones((2, 3)))
+
+
+RAGGED = [[1, 2], [3]]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "argument"),
+    [
+        ("dot_scores", [RAGGED, np.ones((2, 3))], "query"),
+        ("masked_softmax", [np.ones((2, 2)), RAGGED], "mask"),
+        ("padding_mask", [RAGGED, 3], "lengths"),
+        ("block_mask", [RAGGED], "query_block"),
+        ("t5_bucket", [RAGGED, 32, 128], "distance"),
+        ("rotary", [np.ones((2, 2)), RAGGED], "positions"),
+        ("masked_cross_entropy", [np.ones((2, 2, 5)), RAGGED, np.ones((2, 2), bool)], "target"),
+        ("exact_match", [RAGGED, np.ones((2, 2), int), np.ones((2, 2), bool)], "predicted"),
+        ("alignment_accuracy", [np.ones((2, 2, 5)), RAGGED], "alignment"),
+        ("edge_softmax", [np.ones(3), RAGGED, 3], "target"),
+    ],
+)
+def test_lists_of_unequal_length(name, arguments, argument):
+    """NumPy's own message names no argument. Torch takes no lists at all."""
+    message = f"{argument} must be rectangular but is ragged; lists must be rectangular"
+    with pytest.raises(TypeError, match=message):
+        getattr(NUMPY.functions, name)(*arguments)
+
+
+def test_a_step_that_returns_rows_of_unequal_length():
+    with pytest.raises(TypeError, match="the scores of step must be rectangular but is ragged"):
+        NUMPY.functions.greedy(lambda token, state: (RAGGED, state), [1, 1], end=0, max_length=2)
+    with pytest.raises(TypeError, match="start must be rectangular but is ragged"):
+        NUMPY.functions.greedy(lambda token, state: None, RAGGED, end=0, max_length=2)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "message"),
+    [
+        ("multi_head_attention", ["w_querry"], r"lacks w_query, .*; it holds w_querry, which nobody reads .*misspelt"),
+        ("multi_head_attention", [], r"lacks w_query, .*; was a part of a mapping handed over"),
+        ("graph_attention", ["w_src"], r"lacks w_source, .*; it holds w_src, which nobody reads .*misspelt"),
+        ("graph_attention", [], r"lacks w_source, .*; was a part of a mapping handed over"),
+        ("feed_forward", ["w1"], r"lacks w_hidden, .*; it holds w1, which nobody reads .*misspelt"),
+    ],
+)  # fmt: skip
+def test_names_of_parameters(backend, name, given, message):
+    """A name that is missing is told together with one that may stand in its place."""
+    x, edges = backend.array(np.ones((2, 3))), backend.array(np.zeros((2, 1), int))
+    arguments = [x, edges] if name == "graph_attention" else [x]
+    keywords = {"n_heads": 1} if name == "multi_head_attention" else {}
+    parameters = {key: backend.array(np.ones((3, 3))) for key in given}
+    with pytest.raises(ValueError, match=f"parameters {message}"):
+        getattr(backend.functions, name)(*arguments, parameters=parameters, **keywords)
 
 
 def test_shapes_print_as_plain_tuples():

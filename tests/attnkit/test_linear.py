@@ -400,6 +400,12 @@ ONES = [(2, 4), (5, 4), (5, 3)]
         ),
         (
             ONES,
+            {"feature_map": lambda x: [[1.0], [2.0, 3.0]]},
+            TypeError,
+            "the result of feature_map must be .* but is",
+        ),
+        (
+            ONES,
             {"feature_map": lambda x: x[..., :1, :], "causal": True},
             ValueError,
             "feature_map returned",
