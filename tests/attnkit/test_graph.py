@@ -1312,6 +1312,7 @@ class TestErrors:
         with pytest.raises(TypeError, match="x must be real but is complex128"):
             attend([0], [0], [1j], (N, D_IN))
 
+    @pytest.mark.filterwarnings("ignore:Sparse CS. tensor support")  # the first of a process
     def test_sparse_tensors(self):
         parameters = {name: torch.from_numpy(value) for name, value in GAT.items()}
         x = torch.eye(N, D_IN).double()
