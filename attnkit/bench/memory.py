@@ -78,7 +78,9 @@ def peak_memory(function: Callable[[], object], *, method: str | None = None) ->
     True
     """
     if method is not None and method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+        raise ValueError(
+            f"method must be one of {', '.join(METHODS)}, got {method!r}; is it misspelt?"
+        )
     function()
     gc.collect()
     if method == "traced":

@@ -145,9 +145,13 @@ def compare(
     if reference is None:
         reference = next(iter(candidates))
     if reference not in candidates:
-        raise ValueError(f"reference must be one of {', '.join(candidates)}, got {reference!r}")
+        raise ValueError(
+            f"reference must be one of {', '.join(candidates)}, got {reference!r}; is it misspelt?"
+        )
     if rounds < 3:
-        raise ValueError(f"rounds must be at least 3 for a median and a spread, got {rounds}")
+        raise ValueError(
+            f"rounds must be at least 3, got {rounds}; fewer have no median and no spread"
+        )
     repeats = {name: _repeats(function, clock) for name, function in candidates.items()}
     seconds = {name: [] for name in candidates}
     order = list(candidates)

@@ -83,7 +83,9 @@ def _check(x, series, dots, x_scale: str, y_scale: str) -> None:
     """Raise ValueError for what cannot be drawn."""
     for name, scale in (("x_scale", x_scale), ("y_scale", y_scale)):
         if scale not in _SCALES:
-            raise ValueError(f"{name} must be one of {', '.join(_SCALES)}, got {scale!r}")
+            raise ValueError(
+                f"{name} must be one of {', '.join(_SCALES)}, got {scale!r}; is it misspelt?"
+            )
     for name, drawn in (("y", series), ("points", dots)):
         if len(drawn) > len(COLOURS):
             raise ValueError(
@@ -100,7 +102,8 @@ def _check(x, series, dots, x_scale: str, y_scale: str) -> None:
         if len(pair) != 2 or len(pair[0]) != len(pair[1]):
             raise ValueError(
                 f'points["{name}"] must be a pair (x, y) of equal length, '
-                f"got lengths {', '.join(str(len(part)) for part in pair)}"
+                f"got lengths {', '.join(str(len(part)) for part in pair)}; "
+                "pairs of numbers become one pair of lists with zip(*pairs)"
             )
     lowest = {
         "x": [x, *(pair[0] for pair in dots.values())] if x_scale == "log" else [],

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from .figure import FONT_PIXELS, PIXEL, Plot, drawing_style, to_svg
 from .labels import Legend, as_labels, visible, width_in_ems
-from .numbers import short_number
+from .numbers import NO_NUMBERS, short_number
 
 # White to dark blue for amounts; orange, white, purple for signed numbers.
 _AMOUNT = LinearSegmentedColormap.from_list("amount", ["#ffffff", "#6baed6", "#08306b"])
@@ -104,7 +104,7 @@ def _as_matrix(weights) -> np.ndarray:
         weights = weights.detach().cpu().double()
     weights = np.asarray(weights)
     if weights.dtype.kind not in "biuf":
-        raise TypeError(f"weights must hold real numbers, got dtype {weights.dtype}")
+        raise TypeError(f"weights must hold real numbers, got dtype {weights.dtype}; {NO_NUMBERS}")
     weights = weights.astype(np.float64)
     if weights.ndim != 2:
         raise ValueError(

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+NO_NUMBERS = "only real numbers can be drawn (None and text cannot, of complex ones np.abs)"
 _DIVERGED = "a training run that diverged and the mean of an empty group both give NaN"
 
 
@@ -11,9 +12,12 @@ def as_vector(values, name: str, cause: str = _DIVERGED) -> np.ndarray:
         values = values.detach().cpu().double()
     values = np.asarray(values)
     if values.dtype.kind not in "biuf":
-        raise TypeError(f"{name} must hold real numbers, got dtype {values.dtype}")
+        raise TypeError(f"{name} must hold real numbers, got dtype {values.dtype}; {NO_NUMBERS}")
     if values.ndim != 1:
-        raise ValueError(f"{name} must have one axis, got shape {values.shape}")
+        raise ValueError(
+            f"{name} must have one axis, got shape {values.shape}; choose one row first, "
+            f"for instance {name}[0], or flatten it"
+        )
     values = values.astype(np.float64)
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):

@@ -8,6 +8,7 @@ from matplotlib.patches import Rectangle
 
 from .figure import COLOURS, FONT_PIXELS, PIXEL, Plot, drawing_style, to_svg
 from .labels import Legend, visible
+from .numbers import NO_NUMBERS
 
 _PAGE = 350  # CSS pixels that the pictures of one row share
 _SIDE = 84  # the least height of a picture, so that a small one can be seen
@@ -81,7 +82,7 @@ def _as_stack(values, name: str) -> np.ndarray:
         values = values.detach().cpu().double()
     values = np.asarray(values)
     if values.dtype.kind not in "biuf":
-        raise TypeError(f"{name} must hold real numbers, got dtype {values.dtype}")
+        raise TypeError(f"{name} must hold real numbers, got dtype {values.dtype}; {NO_NUMBERS}")
     if values.ndim != 3:
         raise ValueError(
             f"{name} must have three axes (picture, row, column), got shape {values.shape}; "
@@ -90,7 +91,10 @@ def _as_stack(values, name: str) -> np.ndarray:
     values = values.astype(np.float64)
     bad = values[~(np.isfinite(values) & (values >= 0))]
     if bad.size:
-        raise ValueError(f"{name} must be finite and not below 0, got {bad[0]:g}")
+        raise ValueError(
+            f"{name} must be finite and not below 0, got {bad[0]:g}; were pixels normalised to mean 0, "
+            "or scores given where weights belong?"
+        )
     return values
 
 

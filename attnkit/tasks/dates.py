@@ -240,7 +240,10 @@ def load_dates(
     """
     wanted = [_count("n_dates", n, least=1) for n in n_dates]
     if len(set(wanted)) != len(wanted):
-        raise ValueError(f"n_dates must name each number once, got {tuple(n_dates)}")
+        raise ValueError(
+            f"n_dates must name each number once, got {tuple(n_dates)}; "
+            "lists of one length are one split, and n_train says how many there are"
+        )
     n_train, n_test = _count("n_train", n_train, least=0), _count("n_test", n_test, least=0)
 
     n_days = (LAST_DAY - FIRST_DAY).days + 1
@@ -252,7 +255,7 @@ def load_dates(
     def draw(name: str, n: int, size: int, pool: np.ndarray, stream: int) -> Split:
         if size > len(pool):
             raise ValueError(
-                f"{name} must be at most {len(pool)}, got {size}: "
+                f"{name} must be at most {len(pool)}, got {size}; "
                 "each list of a split starts with a day of its own"
             )
         generator = np.random.default_rng([seed, n, stream])
@@ -297,7 +300,7 @@ def date_pair(days: Sequence[datetime.date]) -> Pair:
     [('1966', 5), ('年', -1), ('9', 2), ('月', -1), ('19', 3), ('日', -1), ('星期一', 0)]
     """
     if len(days) == 0:
-        raise ValueError("days must hold at least one date, got none")
+        raise ValueError("days must hold at least one date, got none; was a slice empty?")
     format_date, format_list = _babel()
     english, chinese = (
         format_list([format_date(day, "full", locale=locale) for day in days], locale=locale)
@@ -334,7 +337,9 @@ def join(splits: Iterable[Split]) -> Split:
     """
     splits = tuple(splits)
     if not splits:
-        raise ValueError("splits must hold at least one split, got none")
+        raise ValueError(
+            "splits must hold at least one split, got none; was a generator used up before?"
+        )
     pairs = tuple(pair for split in splits for pair in split.pairs)
     return _as_split(pairs, *_vocabularies())
 
@@ -371,7 +376,10 @@ def _align(source: Sequence[str], target: Sequence[str]) -> tuple[int, ...]:
         alignment.append(NO_PARTNER if kind is None else waiting[kind].pop(0))
     left_over = {kind: rest for kind, rest in waiting.items() if rest and kind != "function word"}
     if left_over:
-        raise ValueError(f"source tokens {left_over} of {source} have no partner in {target}")
+        raise ValueError(
+            f"source must name the dates of target, {target}, but tokens {left_over} of {source} have "
+            "no partner there; has the locale data another form of dates?"
+        )
     return tuple(alignment)
 
 
@@ -448,7 +456,12 @@ def _babel():
 
 def _count(name: str, value: int, *, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise TypeError(f"{name} must be a whole number, got {value!r}")
+        raise TypeError(
+            f"{name} must be a whole number, got {value!r}; it counts things (// gives whole numbers)"
+        )
     if value < least:
-        raise ValueError(f"{name} must be at least {least}, got {value}")
+        raise ValueError(
+            f"{name} must be at least {least}, got {value}; it counts things "
+            "(is it the result of a subtraction or of //?)"
+        )
     return int(value)

@@ -82,7 +82,7 @@ def draw_order(
     (array([[0, 0, 0, 6, 5, 4]]), array([[0, 0, 0, 1, 1, 1]]))
     """
     if kind not in KINDS:
-        raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
+        raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}; is it misspelt?")
     n_sequences, length = check_size("n_sequences", n_sequences), check_size("length", length)
     tokens = generator.integers(N_SYMBOLS, size=(n_sequences, length))  # (N, T)
     position = np.arange(length)

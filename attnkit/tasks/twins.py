@@ -90,7 +90,10 @@ def draw_twins(n_sequences: int, n_pairs: int = 6, *, generator: np.random.Gener
     """
     n_sequences, n_pairs = check_size("n_sequences", n_sequences), check_size("n_pairs", n_pairs)
     if not 1 <= n_pairs <= N_LETTERS:
-        raise ValueError(f"n_pairs must be between 1 and {N_LETTERS}, got {n_pairs}")
+        raise ValueError(
+            f"n_pairs must be between 1 and {N_LETTERS}, got {n_pairs}; "
+            "each pair shares a letter of its own"
+        )
     length = 2 * n_pairs
     alphabets = np.tile(np.arange(N_LETTERS), (n_sequences, 1))  # (N, 8)
     chosen = generator.permuted(alphabets, axis=1)[:, :n_pairs]

@@ -253,7 +253,10 @@ def fit(
             f"report_at must lie between 1 and n_steps = {n_steps} but is {listed}; steps count from 1"
         )
     if report_at and report is None:
-        raise ValueError("report_at names steps, but there is no report to call after them")
+        raise ValueError(
+            f"report must be a function where report_at names steps ({len(report_at)} of them) but is "
+            "None; was it forgotten?"
+        )
 
     def rate(step: int) -> float:
         if callable(learning_rate):

@@ -345,7 +345,9 @@ def test_messages_of_fit():
         ValueError, match=r"report_at must lie .* n_steps = 2 but .* 3; steps count"
     ):
         fit(model, None, n_steps=2, learning_rate=0.1, report=list, report_at=[3])
-    with pytest.raises(ValueError, match="no report to call"):
+    with pytest.raises(
+        ValueError, match=r"report must be a function .*\(1 of them\) but is None; was it"
+    ):
         fit(model, None, n_steps=2, learning_rate=0.1, report_at=[1])
 
 
