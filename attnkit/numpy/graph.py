@@ -65,8 +65,14 @@ class SparseFeatures(NamedTuple):
         -------
         SparseFeatures
             The same matrix.
+
+        Raises
+        ------
+        ValueError
+            When x has not two axes.
         """
         x = as_array("x", x)
+        check_sparse_features((), (), (), x.shape)  # its entries are found here, and fit
         row, column = np.nonzero(x)
         return cls(row, column, x[row, column], x.shape)
 

@@ -379,6 +379,10 @@ class RotaryPositions(HeadPositions):
     TypeError
         When base is no real number.
 
+    References
+    ----------
+    Su et al. (2024), "RoFormer: Enhanced Transformer with Rotary Position Embedding", section 3.2.
+
     Examples
     --------
     >>> RotaryPositions().turn(torch.ones(1, 1, 2), start=0)
@@ -411,6 +415,11 @@ class AlibiPositions(HeadPositions):
         When n_heads is below 1.
     TypeError
         When n_heads is not a whole number.
+
+    References
+    ----------
+    Press, Smith and Lewis (2022), "Train Short, Test Long: Attention with Linear Biases Enables
+    Input Length Extrapolation", section 3.
 
     Examples
     --------

@@ -376,6 +376,11 @@ def one_cycle_schedule(step: int, n_steps: int, peak: float) -> float:
     -------
     float
 
+    Raises
+    ------
+    ValueError
+        When step does not lie between 1 and n_steps.
+
     Notes
     -----
     Smith and Topin, "Super-Convergence" (2018); start (peak / 25), end (peak / 250,000) and the

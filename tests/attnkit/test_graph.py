@@ -1312,6 +1312,11 @@ class TestErrors:
         with pytest.raises(TypeError, match="x must be real but is complex128"):
             attend([0], [0], [1j], (N, D_IN))
 
+    @pytest.mark.parametrize("x", [3.0, [1.0, 2.0], [[[1.0]]]])
+    def test_a_matrix_has_two_axes(self, x):
+        with pytest.raises(ValueError, match=r"x has the shape \(.*one matrix, \(n_nodes, d_in\)"):
+            SparseFeatures.from_dense(x)
+
     @pytest.mark.filterwarnings("ignore:Sparse CS. tensor support")  # the first of a process
     def test_sparse_tensors(self):
         parameters = {name: torch.from_numpy(value) for name, value in GAT.items()}
