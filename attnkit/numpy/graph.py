@@ -72,7 +72,7 @@ class SparseFeatures(NamedTuple):
             When x has not two axes.
         """
         x = as_array("x", x)
-        check_sparse_features((), (), (), x.shape)  # its entries are found here, and fit
+        check_sparse_features((0,), (0,), (0,), x.shape)  # what is found below fits together
         row, column = np.nonzero(x)
         return cls(row, column, x[row, column], x.shape)
 
