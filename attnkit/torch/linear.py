@@ -186,7 +186,8 @@ class _Causal(torch.autograd.Function):
     """`_through_chunks` with a backward pass that meets the chunks in the reverse order.
 
     Why it is fast: what automatic differentiation would keep of each chunk (weights, features,
-    products) is computed again while it is in cache. It needs no more than the inputs, the output, the totals and the state before each chunk.
+    products) is computed again while it is in cache. It needs no more than the inputs, the output,
+    the totals and the state before each chunk.
     """
 
     @staticmethod
