@@ -1,5 +1,7 @@
 """Keys and values kept from earlier steps, so that a new token meets them without their being made again."""
 
+import copy
+
 import numpy as np
 
 from .. import errors
@@ -82,7 +84,8 @@ class KVCache:
         Parameters
         ----------
         key, value : array_like, shape (batch, n_kv_heads, new, d_head)
-            What is stored; copied, in the dtype of the cache.
+            What is stored; copied, in the dtype of the cache. A view of this cache's own rows may
+            be overwritten while it is read: copy it first.
 
         Raises
         ------
@@ -124,18 +127,17 @@ class KVCache:
             When it does not hold whole numbers.
         """
         index = self._checked(index)
-        chosen = KVCache(0, *self._key.shape[1:], dtype=self._key.dtype)
-        chosen._key, chosen._value = self._room(index), self._room(index)
-        chosen._length = self._length
-        chosen.key[...], chosen.value[...] = self.key[index], self.value[index]
+        chosen = copy.copy(self)
+        chosen._key = self._moved(self._key, index, self._room(index))
+        chosen._value = self._moved(self._value, index, self._room(index))
         return chosen
 
     def reorder(self, index):
         """Keep the given sequences, in this order, as `beam_search` asks for after every step.
 
-        Only the rows stored are moved. With as many sequences as before they are written into the
-        same room, and views taken earlier show the new order; with more or fewer the cache takes
-        a new room.
+        Only the rows stored are moved, one head after the other, so that hardly any is held twice.
+        With as many sequences as before they are written into the same room, and views taken
+        earlier show the new order; with more or fewer the cache takes a new room.
 
         Parameters
         ----------
@@ -159,10 +161,17 @@ class KVCache:
         (array([4., 4., 3.]), array([6., 6., 5.]))
         """
         index = self._checked(index)
-        key, value = self.key[index], self.value[index]  # copies
-        if len(index) != len(self._key):
-            self._key, self._value = self._room(index), self._room(index)
-        self.key[...], self.value[...] = key, value
+        stays = len(index) == len(self._key)
+        key = self._key if stays else self._room(index)
+        value = self._value if stays else self._room(index)
+        self._key = self._moved(self._key, index, key)
+        self._value = self._moved(self._value, index, value)
+
+    def _moved(self, rows, index, room):
+        """Write the given sequences into a room, which may be that of these rows, and return it."""
+        for head in range(rows.shape[1]):
+            room[:, head, : self._length] = rows[index, head, : self._length]
+        return room
 
     def _checked(self, index):
         """Return an index of sequences, or raise the error that explains it."""

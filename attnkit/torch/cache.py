@@ -1,5 +1,6 @@
 """Keys and values kept from earlier steps, so that a new token meets them without their being made again."""
 
+import contextlib
 import copy
 
 import torch
@@ -88,7 +89,8 @@ class KVCache:
         Parameters
         ----------
         key, value : torch.Tensor, shape (batch, n_kv_heads, new, d_head)
-            What is stored; copied, in the dtype of the cache.
+            What is stored; copied, in the dtype of the cache. A view of this cache's own rows may
+            be overwritten while it is read: clone it first.
 
         Raises
         ------
@@ -133,16 +135,15 @@ class KVCache:
         """
         index = self._checked(index)
         chosen = copy.copy(self)
-        chosen._rows = self._room(index)
-        chosen._filled()[...] = self._filled()[index]
+        chosen._rows = self._moved(index, self._room(index))
         return chosen
 
     def reorder(self, index):
         """Keep the given sequences, in this order, as `beam_search` asks for after every step.
 
-        Only the rows stored are moved. With as many sequences as before they are written into the
-        same room, and views taken earlier show the new order; with more or fewer the cache takes
-        a new room.
+        Only the rows stored are moved, one head after the other, so that hardly any is held twice.
+        With as many sequences as before they are written into the same room, and views taken
+        earlier show the new order; with more or fewer the cache takes a new room.
 
         Parameters
         ----------
@@ -167,10 +168,8 @@ class KVCache:
         (tensor([4., 4., 3.]), tensor([40., 40., 30.]))
         """
         index = self._checked(index)
-        rows = self._filled()[index]  # a copy
-        if len(index) != len(self._rows):
-            self._rows = self._room(index)
-        self._filled()[...] = rows
+        stays = len(index) == len(self._rows)
+        self._rows = self._moved(index, self._rows if stays else self._room(index))
 
     def _sizes(self):
         """Return the batch, the heads, the capacity and the width of a head."""
@@ -181,11 +180,20 @@ class KVCache:
         """Return the rows stored so far, ``(batch, 2 * n_kv_heads, length, d_head)``."""
         return self._rows.narrow(2, 0, self._length)
 
-    def _extend(self, row):
-        """Store a row ``(batch, 2 * n_kv_heads, 1, d_head)`` that is known to fit; return all."""
+    def _with(self, row):
+        """Write a row ``(batch, 2 * n_kv_heads, 1, d_head)`` that is known to fit; return all.
+
+        Whoever asks for it counts it, once nothing can fail any more.
+        """
         self._rows.narrow(2, self._length, 1).copy_(row)
-        self._length += 1
-        return self._filled().chunk(2, 1)
+        return self._rows.narrow(2, 0, self._length + 1).chunk(2, 1)
+
+    def _moved(self, index, room):
+        """Write the given sequences into a room, which may be this cache's own, and return it."""
+        new = room.narrow(2, 0, self._length)
+        for head, stored in zip(new.unbind(1), self._filled().unbind(1), strict=True):
+            head.copy_(stored.index_select(0, index))
+        return room
 
     def _checked(self, index):
         """Return an index of sequences, or raise the error that explains it."""
@@ -204,3 +212,15 @@ class KVCache:
     def _room(self, index):
         """Return empty room for as many sequences as the index has."""
         return self._rows.new_zeros((len(index), *self._rows.shape[1:]))
+
+
+@contextlib.contextmanager
+def _restored_on_error(*caches):
+    """Take back what a call has stored if it fails: the next one would meet half a step."""
+    lengths = [cache.length for cache in caches]
+    try:
+        yield
+    except BaseException:  # out of memory, or interrupted, as well
+        for cache, length in zip(caches, lengths, strict=True):
+            cache._length = length
+        raise

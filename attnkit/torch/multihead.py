@@ -22,7 +22,7 @@ from ..errors import (
 from ._parameters import as_heads_mask, as_input, floating_layer, shapes_of
 from ._tensors import floating
 from .attention import _weighted_sum, scaled_dot_product_attention
-from .cache import KVCache
+from .cache import KVCache, _restored_on_error
 from .masks import causal_mask, combine_masks
 
 __all__ = ["MultiHeadAttention", "merge_heads", "multi_head_attention", "split_heads"]
@@ -357,10 +357,12 @@ class MultiHeadAttention(nn.Module):
                 (k,), (v,) = self._project(key, 1, 2), self._project(value, 2, 3)
         if self.positions is not None:
             q, k = self.positions.turn(q, n - m), self.positions.turn(k, stored)
-        if cache is not None:
+        if cache is None:
+            return self._look_up(q, k, v, mask, causal, return_weights)
+        with _restored_on_error(cache):
             cache.append(k, v)
             k, v = cache.key, cache.value
-        return self._look_up(q, k, v, mask, causal, return_weights)
+            return self._look_up(q, k, v, mask, causal, return_weights)
 
     def store(self, key, value=None, *, cache):
         """Append the keys and values of a sequence to a cache, for `read`.
@@ -527,15 +529,18 @@ class MultiHeadAttention(nn.Module):
 
     def _is_step(self, x, cache):
         """Return whether x is one new token for each sequence of a cache that takes it as it is."""
-        if cache is None or self.training or torch.is_grad_enabled() or self.positions is not None:
+        if type(cache) is not KVCache:  # one of another kind may store in its own way
             return False
-        batch, heads, capacity, d_head = cache._rows.shape
+        if self.training or torch.is_grad_enabled() or self.positions is not None:
+            return False
+        rows = cache._rows
+        batch, heads, capacity, d_head = rows.shape
         return (
             isinstance(x, torch.Tensor)
             and x.shape == (batch, 1, self.d_model)
             and (heads, d_head) == (2 * self.n_kv_heads, self.d_head)
-            and cache.length < capacity
-            and x.dtype == cache._rows.dtype == self.w_input.dtype
+            and cache._length < capacity
+            and x.dtype == rows.dtype == self.w_input.dtype
         )
 
     def _step(self, x, cache):
@@ -545,13 +550,17 @@ class MultiHeadAttention(nn.Module):
         so there are no more of them than it needs. With one row no axes change places, and the last
         query sees every key.
         """
-        shape, n_heads, n_rows = x.shape, self.n_heads, 2 * self.n_kv_heads
+        n_heads, n_rows = self.n_heads, 2 * self.n_kv_heads
         joint = F.linear(x, self.w_input.T, self.b_input)  # (batch, 1, width)
-        joint = joint.view(shape[0], n_heads + n_rows, 1, self.d_head)
+        joint = joint.view(len(x), n_heads + n_rows, 1, self.d_head)
         q, row = torch.split_with_sizes(joint, (n_heads, n_rows), 1)  # (batch, ..., 1, d_head)
-        k, v = cache._extend(row)  # (batch, n_kv_heads, n, d_head) each
-        context = F.scaled_dot_product_attention(q, k, v, enable_gqa=2 * n_heads != n_rows)
-        return F.linear(context.reshape(shape), self.w_output.T, self.b_output)
+        if n_heads != self.n_kv_heads:
+            q = _as_rows(q, self.n_kv_heads)
+        k, v = cache._with(row)  # (batch, n_kv_heads, n, d_head) each
+        context = F.scaled_dot_product_attention(q, k, v)  # (batch, n_kv_heads, group, d_head)
+        output = _affine(context.reshape(x.shape), self.w_output, self.b_output)
+        cache._length += 1  # last: a step that fails leaves the cache as it was
+        return output
 
     def _look_up(self, q, k, v, mask, causal, return_weights):
         """Attend in each head, merge and project."""
@@ -649,8 +658,15 @@ def _fused(q, k, v, mask, causal, bias, dropout):
         if causal:
             mask = mask.masked_fill(~causal_mask(m, n, device=q.device), -torch.inf)
             causal = False
+    n_heads, n_kv_heads = q.shape[-3], k.shape[-3]
+    grouped = bool(n_heads != n_kv_heads)
+    by_group = grouped and m == 1
+    if by_group:
+        q = _as_rows(q, n_kv_heads)
+        if mask is not None and mask.dim() > 2 and mask.shape[-3] == n_heads:
+            mask = _as_rows(mask, n_kv_heads)
     if mask is not None:
-        mask = mask.expand(*mask.shape[:-2], m, n)  # (..., heads or 1, m, n), a view
+        mask = mask.expand(*mask.shape[:-2], q.shape[-2], n)  # a view
     leads = [x.shape[:-3] for x in (q, k, v)]
     if mask is not None and mask.dim() > 3:
         leads.append(mask.shape[:-3])
@@ -659,11 +675,22 @@ def _fused(q, k, v, mask, causal, bias, dropout):
         lead = broadcast_shape(*leads)
         q, k, v = (_one_batch_axis(x, lead) for x in (q, k, v))
         mask = mask if mask is None or mask.dim() < 4 else _one_batch_axis(mask, lead)
-    grouped = q.shape[-3] != k.shape[-3]
     context = F.scaled_dot_product_attention(
-        q, k, v, mask, dropout_p=dropout, is_causal=causal, enable_gqa=grouped
+        q, k, v, mask, dropout_p=dropout, is_causal=causal, enable_gqa=grouped and not by_group
     )
+    if by_group:
+        context = context.flatten(1, 2)[:, :, None]  # (batch, n_heads, 1, d_head)
     return context if one_batch else context.reshape(*lead, *context.shape[1:])
+
+
+def _as_rows(x, n_kv_heads):
+    """Return ``(..., n_heads, 1, ·)`` as ``(..., n_kv_heads, group, ·)``.
+
+    Heads that share keys and have one query each are rows of one product. The kernel's own way
+    with shared keys reads them again for each head.
+    """
+    group = x.shape[-3] // n_kv_heads
+    return x.reshape(*x.shape[:-3], n_kv_heads, group, x.shape[-1])
 
 
 def _one_batch_axis(x, lead):

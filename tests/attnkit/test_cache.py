@@ -8,6 +8,7 @@ import torch
 
 import attnkit.numpy.cache
 import attnkit.torch.cache
+from attnkit.bench import memory, peak_memory
 from tests.attnkit.backends import NUMPY, TORCH, normal
 from tests.tolerances import assert_close
 
@@ -155,6 +156,43 @@ def test_an_index_is_left_as_it_was(backend):
     cache.reorder(index)
     cache.select(index)
     np.testing.assert_array_equal(backend.numpy(index), [1, 0])
+
+
+def resident_is_offered():
+    try:
+        memory._reset_peak()
+    except OSError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("method", "index", "rooms"),
+    [("select", [3, 3, 0, 1], 1), ("reorder", [3, 3, 0, 1], 0), ("reorder", [3, 0, 1], 0.75)],
+)
+def test_moving_sequences_holds_hardly_anything_twice(backend, method, index, rooms):
+    """At the peak, the new room that the call has to make, and of the old rows one head."""
+    if backend is TORCH and not resident_is_offered():
+        pytest.skip("no /proc/self/clear_refs to write to; NumPy's twin is traced instead")
+    made = []
+    for _ in range(2):  # of keys and values together 64 MiB, so that a copy is given back at once
+        cache = new_cache(backend, batch=4, n_kv_heads=8, capacity=2**11, d_head=64)
+        cache.append(*(backend.array(np.ones((4, 8, 2**11, 64))) for _ in "kv"))
+        made.append(cache)
+    caches = iter(made)  # asked twice, the first time uncounted
+    used = peak_memory(
+        lambda: getattr(next(caches), method)(backend.array(index)),
+        method="traced" if backend is NUMPY else "resident",
+    )
+    assert used.bytes < (rooms + 0.25) * 2**26
+
+
+def test_a_selected_cache_is_of_the_same_kind(backend):
+    class Own(backend.functions.KVCache):
+        pass
+
+    cache = Own(BATCH, HEADS, CAPACITY, D_HEAD)
+    assert isinstance(cache.select(backend.array([1])), Own)
 
 
 @pytest.mark.parametrize("zero", ["batch", "n_kv_heads", "capacity", "d_head"])

@@ -386,6 +386,35 @@ class TestModule:
         assert masks[1].shape[-2:] == (M, 8)
         assert masks[3] is None
 
+    @pytest.mark.parametrize("make", [None, lambda: TORCH.functions.AlibiPositions(HEADS)])
+    def test_one_query_of_heads_that_share_keys_is_one_product(self, make, monkeypatch):
+        """They are rows of it. The kernel's own way reads keys and values once for each head."""
+        seen = []
+        kernel = nn.functional.scaled_dot_product_attention
+
+        def watched(q, *arrays, enable_gqa=False, **keywords):
+            seen.append((tuple(q.shape), enable_gqa))
+            return kernel(q, *arrays, enable_gqa=enable_gqa, **keywords)
+
+        monkeypatch.setattr(nn.functional, "scaled_dot_product_attention", watched)
+        module = drawn_module(positions=None if make is None else make())
+        query, memory = tensor(1, B, 1, D_MODEL), tensor(2, B, N, D_MODEL)
+        masks = [torch.from_numpy(random_mask(3, B, *heads, 1, N)) for heads in ((), (HEADS,))]
+        for mask in (None, *masks):
+            query.requires_grad_()
+            both = (
+                module(query, memory, mask=mask),
+                module(query, memory, mask=mask, return_weights=True)[0],
+            )
+            slopes = [torch.autograd.grad(output.sin().sum(), query)[0] for output in both]
+            assert_close(*(output.detach() for output in both), "output")
+            assert_close(*slopes, "gradient")
+        with torch.no_grad():
+            module(query, cache=module_with_four(module, tensor(4, B, 4, D_MODEL)))
+        group = HEADS // KV_HEADS
+        seen.pop(3)  # four queries at once
+        assert seen == [((B, KV_HEADS, group, D_MODEL // HEADS), False)] * 4
+
     def test_self_attention_projects_once(self, monkeypatch):
         widths = []
         linear = nn.functional.linear
@@ -902,6 +931,62 @@ class TestCache:
             module.eval()
             drawn = [module(x[:, :1], cache=module_with_four(module, x)) for _ in range(2)]
             assert torch.equal(*drawn)
+
+    def test_a_cache_of_another_kind_is_asked(self):
+        """The shorter way of one token writes into the room itself, which is another's to decide."""
+
+        class Counting(TORCH.functions.KVCache):
+            appended = 0
+
+            def append(self, key, value):
+                self.appended += key.shape[2]
+                super().append(key, value)
+
+            @property
+            def value(self):
+                return 2 * super().value
+
+        class Joining:  # what the chapter begins with: no room, all is joined anew
+            length = 0
+
+            def append(self, key, value):
+                new = key, value
+                if self.length:
+                    new = torch.cat([self.key, key], 2), torch.cat([self.value, value], 2)
+                self.key, self.value = new
+                self.length = self.key.shape[2]
+
+        module, x = drawn_module(bias=False), tensor(1, B, 4, D_MODEL)
+        counting, joining = Counting(B, KV_HEADS, 4, 2, dtype=torch.float64), Joining()
+        with torch.no_grad():
+            for cache, factor in ((counting, 2), (joining, 1)):
+                outputs = [module(x[:, i : i + 1], cache=cache) for i in range(4)]
+                assert_close(torch.cat(outputs, 1), factor * module(x, causal=True), "output")
+        assert counting.appended == 4
+
+    @pytest.mark.parametrize("length", [1, 2])
+    def test_a_call_that_fails_leaves_the_cache_as_it_was(self, monkeypatch, length):
+        def out_of_memory(*arrays, **keywords):
+            raise RuntimeError("no memory left")
+
+        module, x = drawn_module(), tensor(1, B, 4 + length, D_MODEL)
+        with torch.no_grad():
+            cache = module_with_four(module, x[:, :4])
+            with monkeypatch.context() as patch:
+                patch.setattr(nn.functional, "scaled_dot_product_attention", out_of_memory)
+                with pytest.raises(RuntimeError, match="no memory left"):
+                    module(x[:, 4:], cache=cache)
+            assert cache.length == 4
+            again = module(x[:, 4:], causal=True, cache=cache)
+            assert_close(again, module(x, causal=True)[:, 4:], "output")
+
+    @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
+    def test_a_step_whose_last_projection_has_another_dtype(self, dtype):
+        module, x = drawn_module(), tensor(1, B, 1, D_MODEL)
+        module.w_output.data = module.w_output.data.to(dtype)
+        with torch.no_grad():
+            step = module(x, cache=module.new_cache(B, 1))
+            assert_close(step, module(x), "output")
 
     def test_weights_cover_what_is_stored(self):
         module, x = drawn_module(), tensor(1, B, 6, D_MODEL)
