@@ -7,9 +7,9 @@ import torch
 from torch import nn
 
 from ..errors import check_size
+from .cache import _restored_on_error
 from .generate import sample
-from .positions import sinusoidal_positions
-from .transformer import EncoderLayer, LayerNorm
+from .transformer import EncoderLayer, LayerNorm, _sinusoids
 
 __all__ = ["RecurrentLanguageModel", "TransformerLanguageModel", "draw_texts"]
 
@@ -88,17 +88,16 @@ class TransformerLanguageModel(nn.Module):
         """
         start = caches[0].length if caches else 0
         x = self.embed(tokens, start)  # (B, m, d_model)
-        for i, layer in enumerate(self.layers):
-            cache = caches[i] if caches else None
-            x = layer(x, causal=True, cache=cache)
+        with _restored_on_error(*(caches or ())):
+            for i, layer in enumerate(self.layers):
+                cache = caches[i] if caches else None
+                x = layer(x, causal=True, cache=cache)
         return self.predict(x)  # (B, m, n_tokens)
 
     def embed(self, tokens, start=0):
         """Return the vectors of tokens and of their positions from `start` on, ``(B, m, d_model)``."""
         x = self.embedding(tokens)  # (B, m, d_model)
-        end = start + tokens.shape[-1]
-        where = sinusoidal_positions(end, x.shape[-1], dtype=x.dtype, device=x.device)
-        return x + where[start:]
+        return x + _sinusoids(x, start)
 
     def predict(self, x):
         """Score what comes next from what the last layer gave, ``(B, m, n_tokens)``."""

@@ -17,6 +17,7 @@ from .. import errors
 from ..errors import (
     check_axes,
     check_choice,
+    check_even,
     check_feed_forward,
     check_layer,
     check_leading,
@@ -28,10 +29,10 @@ from ..errors import (
 )
 from ._parameters import as_input, embed_tokens, floating_layer, shapes_of
 from ._tensors import floating
-from .cache import KVCache
+from .cache import KVCache, _restored_on_error
 from .generate import greedy
 from .multihead import MultiHeadAttention, _affine, _project, multi_head_attention
-from .positions import LearnedPositions, RotaryPositions, sinusoidal_positions
+from .positions import LearnedPositions, RotaryPositions, _frequencies
 
 __all__ = [
     "DecoderCache",
@@ -754,24 +755,25 @@ class DecoderLayer(_Layer):
         """
         x, memory = self._enter("x", x), self._enter("memory", memory)
         check_leading(x=x.shape[:-2], memory=memory.shape[:-2])
-        if cache is not None:
-            self._remember(memory, cache.memory)
-        attended, weights = _with_weights(
-            self.attention(
-                self._before(x, "attention"),
-                mask=mask,
-                causal=causal,
-                return_weights=return_weights,
-                cache=None if cache is None else cache.own,
-            )
-        )  # (..., m, d_model)
-        x = self._after(x, attended, "attention")
-        query = self._before(x, "memory_attention")
-        options = {"mask": memory_mask, "return_weights": return_weights}
-        if cache is None:
-            result = self.memory_attention(query, memory, **options)
-        else:
-            result = self.memory_attention.read(query, cache.memory, **options)
+        with _restored_on_error(*(cache or ())):
+            if cache is not None:
+                self._remember(memory, cache.memory)
+            attended, weights = _with_weights(
+                self.attention(
+                    self._before(x, "attention"),
+                    mask=mask,
+                    causal=causal,
+                    return_weights=return_weights,
+                    cache=None if cache is None else cache.own,
+                )
+            )  # (..., m, d_model)
+            x = self._after(x, attended, "attention")
+            query = self._before(x, "memory_attention")
+            options = {"mask": memory_mask, "return_weights": return_weights}
+            if cache is None:
+                result = self.memory_attention(query, memory, **options)
+            else:
+                result = self.memory_attention.read(query, cache.memory, **options)
         found, memory_weights = _with_weights(result)  # (..., m, d_model)
         x = self._after(x, found, "memory_attention")
         thought = self.feed_forward(self._before(x, "feed_forward"))  # (..., m, d_model)
@@ -997,16 +999,17 @@ class Transformer(nn.Module):
         start = caches[0].own.length if caches else 0
         x = self._embed(target, "target", start)  # (B, T, d_model)
         looks = []
-        for number, layer in enumerate(self.decoder):
-            result = layer(
-                x,
-                memory,
-                memory_mask=memory_mask,
-                return_weights=return_weights,
-                cache=caches[number] if caches else None,
-            )
-            x, _, look = result if return_weights else (result, None, None)
-            looks.append(look)
+        with _restored_on_error(*(part for cache in caches or () for part in cache)):
+            for number, layer in enumerate(self.decoder):
+                result = layer(
+                    x,
+                    memory,
+                    memory_mask=memory_mask,
+                    return_weights=return_weights,
+                    cache=caches[number] if caches else None,
+                )
+                x, _, look = result if return_weights else (result, None, None)
+                looks.append(look)
         logits = self.output(self.decoder_norm(x))  # (B, T, n_target)
         return logits, torch.stack(looks, 1) if return_weights else None
 
@@ -1049,14 +1052,15 @@ class Transformer(nn.Module):
         looks = []
 
         def step(token, read):
-            read = token[:, None] if read is None else torch.cat([read, token[:, None]], 1)
-            new = read[:, -1:] if cached else read  # (B, 1), or all tokens so far
+            new = token[:, None]  # (B, 1), or all tokens so far
+            if read is not None and not cached:
+                new = torch.cat([read, new], 1)
             logits, look = self.decode(
                 new, memory, source_mask, return_weights=return_weights, caches=caches
             )
             if return_weights:
                 looks.append(look[..., -1, :])  # (B, n_layers, n_heads, S)
-            return logits[:, -1], read
+            return logits[:, -1], new
 
         first = torch.full((len(source),), start, device=source.device)
         written = greedy(step, first, end=end, max_length=max_length)  # (B, L)
@@ -1075,12 +1079,22 @@ class Transformer(nn.Module):
         if self.scale_embedding:
             x = x * math.sqrt(self.d_model)
         if self.positions == "sinusoidal":
-            n = start + x.shape[1]
-            table = sinusoidal_positions(n, self.d_model, dtype=x.dtype, device=x.device)
-            x = x + table[start:]
+            x = x + _sinusoids(x, start)
         elif self.positions == "learned":
             x = getattr(self, f"{side}_positions")(x, start)
         return F.dropout(x, self.dropout, self.training)
+
+
+def _sinusoids(x, start):
+    """Return the rows of `sinusoidal_positions` for x ``(B, n, d_model)`` that begins at `start`.
+
+    The whole table would make each step of decoding dearer than the one before.
+    """
+    n, width = x.shape[-2:]
+    check_even("d_model", width, "sine and cosine share a frequency")
+    position = torch.arange(start, start + n, device=x.device)[:, None]  # (n, 1)
+    angle = position * _frequencies(width, 10000.0, x.device)  # (n, d_model / 2)
+    return torch.stack([angle.sin(), angle.cos()], -1).flatten(-2).to(x.dtype)  # (n, d_model)
 
 
 def _before(x, sublayer, *, parameters, norm, eps):

@@ -93,7 +93,7 @@ def run(module, *sizes, inputs, **options):
 
 def with_cache(t):
     """Prompt and next token through a decoder layer that remembers, and its beams exchanged."""
-    layer = t(drawn(functions.DecoderLayer, D, HEADS))
+    layer = t(drawn(functions.DecoderLayer, D, HEADS).eval())
     with torch.no_grad():
         cache = layer.new_cache(B, M, N)
         memory, x = t(MEMORY), t(X)

@@ -5,8 +5,11 @@ import itertools
 import numpy as np
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from attnkit.tasks.characters import characters_of
+from attnkit.torch import Transformer
 from attnkit.torch.language_model import (
     RecurrentLanguageModel,
     TransformerLanguageModel,
@@ -82,6 +85,51 @@ def test_reading_with_a_cache_is_the_same_wherever_the_text_is_cut(n_kv_heads):
         pieces = [model(text[:, a:b], caches) for a, b in itertools.pairwise(edges)]
         torch.testing.assert_close(torch.cat(pieces, 1), whole, atol=1e-12, rtol=0)
     assert [cache.length for cache in caches] == [LENGTH] * 3
+
+
+class Made(TorchDispatchMode):
+    """Keep the size of the largest tensor that was made and is no view of an argument."""
+
+    largest = 0
+
+    def __torch_dispatch__(self, function, types, arguments=(), keywords=None):
+        result = function(*arguments, **(keywords or {}))
+        given = [x for x in tree_leaves((arguments, keywords)) if isinstance(x, torch.Tensor)]
+        rooms = {x.untyped_storage().data_ptr() for x in given}
+        for x in tree_leaves(result):
+            if isinstance(x, torch.Tensor) and x.untyped_storage().data_ptr() not in rooms:
+                self.largest = max(self.largest, x.numel())
+        return result
+
+
+@torch.no_grad()
+def test_a_step_makes_nothing_as_long_as_the_text():
+    """Neither masks nor positions nor copies of keys that heads share."""
+    length, text = 1000, tokens(1, 1000)
+    model = transformer(n_kv_heads=1)
+    caches = model.new_caches(1, length)
+    model(text[:, 1:], caches)
+    with Made() as made:
+        model(text[:, :1], caches)
+    assert 0 < made.largest < length
+
+    model = Transformer(N_TOKENS, N_TOKENS, d_model=8, n_heads=2, n_kv_heads=1).eval()
+    memory, seen = torch.ones(1, 5, 8), torch.ones(1, 5).bool()
+    caches = model.new_caches(1, length, 5)
+    model.decode(text[:, 1:], memory, seen, caches=caches)
+    with Made() as made:
+        model.decode(text[:, :1], memory, seen, caches=caches)
+    assert 0 < made.largest < length
+
+
+@torch.no_grad()
+def test_caches_of_unequal_room_are_all_left_as_they_were():
+    model, text = transformer(), tokens(2, LENGTH)
+    caches = [layer.new_cache(2, LENGTH - i) for i, layer in enumerate(model.layers)]
+    model(text[:, :3], caches)
+    with pytest.raises(ValueError, match="holds 3 of at most 6 rows"):
+        model(text[:, 3:], caches)
+    assert [cache.length for cache in caches] == [3, 3, 3]
 
 
 def test_a_recurrent_model_goes_on_from_its_state_wherever_the_text_is_cut():

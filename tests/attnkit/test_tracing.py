@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch._dynamo.utils import counters
 from torch.export import Dim, export
 
 from attnkit.torch import (
@@ -11,6 +12,7 @@ from attnkit.torch import (
     VisionTransformer,
     scaled_dot_product_attention,
 )
+from attnkit.torch.language_model import TransformerLanguageModel
 from tests.attnkit.backends import normal, random_mask
 from tests.tolerances import assert_close
 
@@ -95,6 +97,28 @@ def test_compiled_without_a_break_also_for_symbolic_sizes(name):
     compiled = torch.compile(layer, backend="eager", fullgraph=True)
     assert_same(compiled, layer, first)
     assert_same(compiled, layer, second)  # torch makes what has changed a symbol
+
+
+@torch.no_grad()
+def test_decoding_with_caches_is_compiled_once_for_all_lengths():
+    """One graph for the first step, in which sizes are numbers, and one for all that follow."""
+    torch.manual_seed(0)
+    model = TransformerLanguageModel(7, D, HEADS, n_kv_heads=1).eval()
+    tokens = torch.arange(12).reshape(2, 6)[:, [3, 0, 5, 1, 4, 2]] % 7
+    torch._dynamo.reset()
+    counters.clear()
+    compiled, caches = torch.compile(model, backend="eager", fullgraph=True), model.new_caches(2, 6)
+    steps = [compiled(tokens[:, i : i + 1], caches) for i in range(6)]
+    assert_close(torch.cat(steps, 1).numpy(), model(tokens).numpy(), "layers", "float32")
+    assert counters["stats"]["unique_graphs"] == 2
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit.trace:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning")  # sizes that decide are named
+@pytest.mark.parametrize("name", LAYERS)
+def test_traced_by_the_older_tracer(name):
+    layer, first, second = made(name)
+    assert_same(torch.jit.trace(layer, first), layer, second)
 
 
 @pytest.mark.parametrize("name", [*LAYERS, *WITH_WEIGHTS])

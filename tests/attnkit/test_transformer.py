@@ -478,6 +478,30 @@ class TestCachedDecoder:
         assert_close(output, whole[:, 2:], "layer")
         assert (cache.own.length, chosen.own.length) == (2, 4)
 
+    def test_a_call_that_fails_leaves_the_caches_as_they_were(self):
+        """Else the next call would meet half a step, or the memory of another source."""
+        layer, x = drawn_layer(DecoderLayer), tensor(1, B, 4, D_MODEL)
+        first, second = tensor(2, B, N, D_MODEL), tensor(3, B, N, D_MODEL)
+        with torch.no_grad():
+            cache = layer.new_cache(B, 3, N)
+            with pytest.raises(ValueError, match="holds 0 of at most 3 rows"):
+                layer(x, first, cache=cache)
+            short = torch.ones(B, 3, N - 1).bool()
+            with pytest.raises(ValueError, match="mask has shape"):
+                layer(x[:, :3], first, memory_mask=short, cache=cache)
+            assert (cache.own.length, cache.memory.length) == (0, 0)
+            assert_close(layer(x[:, :3], second, cache=cache), layer(x[:, :3], second), "layer")
+
+    def test_caches_of_unequal_room_are_all_left_as_they_were(self):
+        model = drawn_model()
+        target, memory = torch.zeros(B, 2, dtype=torch.int64), tensor(1, B, N, D_MODEL)
+        caches = [layer.new_cache(B, 3 - i, N) for i, layer in enumerate(model.decoder)]
+        with torch.no_grad():
+            model.decode(target[:, :1], memory, caches=caches)
+            with pytest.raises(ValueError, match="holds 1 of at most 2 rows"):
+                model.decode(target, memory, caches=caches)
+        assert [cache.own.length for cache in caches] == [1, 1]
+
     def test_encoder_layer_alone_as_a_language_model(self):
         layer, x = drawn_layer(EncoderLayer), tensor(1, B, N, D_MODEL)
         with torch.no_grad():
