@@ -116,7 +116,7 @@ def beam_search(step, start, *, end, max_length, beam_width, length_penalty=0.0,
         `beam_width` copies of each row. What a step returns is reordered as hypotheses branch and
         drop out: an array by its first axis, tuples, lists and dicts part by part, an object
         with a method ``reorder(index)``, such as `KVCache`, by that, in place or by returning a new
-        one. None and single numbers stay.
+        one, and once for each step if it comes twice. None and single numbers stay.
 
     Returns
     -------

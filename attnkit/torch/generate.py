@@ -117,7 +117,7 @@ def beam_search(step, start, *, end, max_length, beam_width, length_penalty=0.0,
         `beam_width` copies of each row. What a step returns is reordered as hypotheses branch and
         drop out: a tensor by its first axis, tuples, lists and dicts part by part, an object
         with a method ``reorder(index)``, such as `KVCache`, by that, in place or by returning a new
-        one. None and single numbers stay.
+        one, and once for each step if it comes twice. None and single numbers stay.
 
     Returns
     -------
@@ -282,11 +282,17 @@ def _tokens(start):
     return start.long()
 
 
-def _reordered(state, index, n_rows):
-    """Return a state whose rows, of which there were `n_rows`, are those of the index."""
+def _reordered(state, index, n_rows, moved=None):
+    """Return a state whose rows, of which there were `n_rows`, are those of the index.
+
+    `moved` holds by their identity the objects that were asked already: layers may share a cache.
+    """
+    moved = {} if moved is None else moved
     if hasattr(state, "reorder"):
-        moved = state.reorder(index)
-        return state if moved is None else moved
+        if id(state) not in moved:
+            result = state.reorder(index)
+            moved[id(state)] = state if result is None else result
+        return moved[id(state)]
     if state is None or isinstance(state, int | float | str):
         return state
     if isinstance(state, torch.Tensor):
@@ -295,9 +301,9 @@ def _reordered(state, index, n_rows):
         check_state_rows(state.shape, n_rows)
         return state[index]
     if isinstance(state, dict):
-        return {name: _reordered(part, index, n_rows) for name, part in state.items()}
+        return {name: _reordered(part, index, n_rows, moved) for name, part in state.items()}
     if isinstance(state, list | tuple):
-        parts = [_reordered(part, index, n_rows) for part in state]
+        parts = [_reordered(part, index, n_rows, moved) for part in state]
         return type(state)(*parts) if hasattr(state, "_fields") else type(state)(parts)
     kinds = "a tensor, a tuple, list or dict of tensors, or an object with a method reorder(index)"
     errors.refuse_type("state", type(state).__name__, kinds, errors.NO_STATE)

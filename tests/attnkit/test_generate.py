@@ -459,6 +459,24 @@ class TestCachedDecoding:
         np.testing.assert_array_equal(backend.numpy(tokens), expected[0])
         assert_close(backend.numpy(scores), expected[1], "layer")
 
+    def test_a_cache_that_two_layers_share_is_moved_once(self, backend):
+        class Cache:
+            asked = 0
+
+            def reorder(self, index):
+                self.asked += 1
+
+        shared, another = Cache(), Cache()
+        backend.functions.beam_search(
+            lambda token, state: (backend.array(np.log(np.full((4, 5), 0.2))), state),
+            backend.array(np.array([1, 3])),
+            end=-1,
+            max_length=2,
+            beam_width=2,
+            state={"layers": [shared, another, (shared,)], "source": shared},
+        )
+        assert (shared.asked, another.asked) == (3, 3)  # at first, and after each of two steps
+
     @torch.no_grad()
     def test_a_transformer_whose_caches_follow_the_beams(self):
         """State: a DecoderCache for each layer, the memory and its mask, all with a row a sequence."""
