@@ -135,9 +135,9 @@ class KVCache:
     def reorder(self, index):
         """Keep the given sequences, in this order, as `beam_search` asks for after every step.
 
-        Only the rows stored are moved, one head after the other, so that hardly any is held twice.
-        With as many sequences as before they are written into the same room, and views taken
-        earlier show the new order; with more or fewer the cache takes a new room.
+        Only the rows stored are moved, one head at a time, so that hardly any is held twice. With
+        as many sequences as before they are written into the same room, and views taken earlier
+        show the new order; with more or fewer the cache takes a new room.
 
         Parameters
         ----------

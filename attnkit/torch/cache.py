@@ -141,7 +141,7 @@ class KVCache:
     def reorder(self, index):
         """Keep the given sequences, in this order, as `beam_search` asks for after every step.
 
-        Only the rows stored are moved, one head after the other, so that hardly any is held twice.
+        Only the rows stored are moved, a few heads at a time, so that hardly any is held twice.
         With as many sequences as before they are written into the same room, and views taken
         earlier show the new order; with more or fewer the cache takes a new room.
 
@@ -190,9 +190,10 @@ class KVCache:
 
     def _moved(self, index, room):
         """Write the given sequences into a room, which may be this cache's own, and return it."""
-        new = room.narrow(2, 0, self._length)
-        for head, stored in zip(new.unbind(1), self._filled().unbind(1), strict=True):
-            head.copy_(stored.index_select(0, index))
+        old, new = self._filled(), room.narrow(2, 0, self._length)
+        n_parts = 1 + old.nbytes // 2**20  # of a mebibyte, or of one head
+        for part, rows in zip(new.chunk(n_parts, 1), old.chunk(n_parts, 1), strict=True):
+            part.copy_(rows.index_select(0, index))
         return room
 
     def _checked(self, index):

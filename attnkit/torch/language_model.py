@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from ..errors import check_size
+from ._parameters import embed_tokens
 from .cache import _restored_on_error
 from .generate import sample
 from .transformer import EncoderLayer, LayerNorm, _sinusoids
@@ -84,7 +85,9 @@ class TransformerLanguageModel(nn.Module):
         ------
         ValueError
             When a cache has no room left, or another number of sequences, or gradients are wanted
-            of what it keeps.
+            of what it keeps; or a token is not in the vocabulary.
+        TypeError
+            When tokens are not whole numbers.
         """
         start = caches[0].length if caches else 0
         x = self.embed(tokens, start)  # (B, m, d_model)
@@ -96,7 +99,7 @@ class TransformerLanguageModel(nn.Module):
 
     def embed(self, tokens, start=0):
         """Return the vectors of tokens and of their positions from `start` on, ``(B, m, d_model)``."""
-        x = self.embedding(tokens)  # (B, m, d_model)
+        x = embed_tokens("tokens", tokens, self.embedding)  # (B, m, d_model)
         return x + _sinusoids(x, start)
 
     def predict(self, x):
@@ -161,8 +164,15 @@ class RecurrentLanguageModel(nn.Module):
         logits : torch.Tensor, shape (B, m, n_tokens)
         state : torch.Tensor, shape (n_layers, B, d_model)
             Only with ``return_state=True``.
+
+        Raises
+        ------
+        ValueError
+            When a token is not in the vocabulary.
+        TypeError
+            When tokens are not whole numbers.
         """
-        y, state = self.gru(self.embedding(tokens), state)
+        y, state = self.gru(embed_tokens("tokens", tokens, self.embedding), state)
         logits = self.output(y)
         return (logits, state) if return_state else logits
 

@@ -755,7 +755,8 @@ class DecoderLayer(_Layer):
         """
         x, memory = self._enter("x", x), self._enter("memory", memory)
         check_leading(x=x.shape[:-2], memory=memory.shape[:-2])
-        with _restored_on_error(*(cache or ())):
+        caches = () if cache is None else (cache.own, cache.memory)
+        with _restored_on_error(*caches):
             if cache is not None:
                 self._remember(memory, cache.memory)
             attended, weights = _with_weights(
@@ -999,7 +1000,8 @@ class Transformer(nn.Module):
         start = caches[0].own.length if caches else 0
         x = self._embed(target, "target", start)  # (B, T, d_model)
         looks = []
-        with _restored_on_error(*(part for cache in caches or () for part in cache)):
+        kept = [part for cache in caches or () for part in (cache.own, cache.memory)]
+        with _restored_on_error(*kept):
             for number, layer in enumerate(self.decoder):
                 result = layer(
                     x,

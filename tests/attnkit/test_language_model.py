@@ -141,6 +141,20 @@ def test_a_recurrent_model_goes_on_from_its_state_wherever_the_text_is_cut():
 
 
 @pytest.mark.parametrize("make", [transformer, recurrent])
+def test_what_is_no_token_is_named(make):
+    model = make()
+    assert torch.equal(model(tokens(2, 3).to(torch.int8)), model(tokens(2, 3)))
+    with pytest.raises(TypeError, match=r"tokens must be integers but is torch\.float64"):
+        model(torch.zeros(2, 3, dtype=torch.float64))
+    with pytest.raises(
+        ValueError, match=r"tokens must lie between 0 and 10 but reaches from 0 to 11"
+    ):
+        model(torch.tensor([[0, 11]]))
+    with pytest.raises(ValueError, match=r"tokens needs the shape \(B, length\)"):
+        model(tokens(3))
+
+
+@pytest.mark.parametrize("make", [transformer, recurrent])
 def test_a_later_token_moves_no_earlier_prediction(make):
     model, text = make(), tokens(3, LENGTH)
     for place in range(LENGTH):
