@@ -459,8 +459,8 @@ class Encoder(nn.Module):
 class _Decoder(nn.Module):
     """What the three decoders share: embedding, first state, output layer, and the loop over steps.
 
-    A subclass says how a sentence begins (`begin`), what one step does (`step`), and whether that
-    looks at the source (`looks`).
+    A subclass says how a sentence begins (`begin`), what its steps share (`prepare`), what one step
+    does (`step`), and whether that looks at the source (`looks`).
     """
 
     looks = True
@@ -487,6 +487,10 @@ class _Decoder(nn.Module):
         if self.initial_state == "zeros":
             return summary.new_zeros(len(summary), self.d_state)
         return torch.tanh(self.bridge(summary))
+
+    def prepare(self, encoder_states, key_mask=None):
+        """What `step` is handed of the source, the same at all steps of a sentence."""
+        return encoder_states, key_mask
 
     def forward(self, target, encoder_states, summary, key_mask=None):
         """Predict each next token while the right previous one is given (teacher forcing).
@@ -521,10 +525,10 @@ class _Decoder(nn.Module):
             logits = summary.new_zeros(len(target), 0, self.output.out_features)
             weights = summary.new_zeros(len(target), 0, encoder_states.shape[1])
             return logits, weights if self.looks else None
-        carried = self.begin(summary)
+        source, carried = self.prepare(encoder_states, key_mask), self.begin(summary)
         features, weights = [], []
         for embedded in read.unbind(dim=1):  # T times (B, d_embedding)
-            feature, carried, weight = self.step(embedded, carried, encoder_states, key_mask)
+            feature, carried, weight = self.step(embedded, carried, *source)
             features.append(feature)
             weights.append(weight)
         logits = self.output(torch.stack(features, dim=1))  # (B, T, n_tokens)
@@ -611,6 +615,8 @@ class FixedDecoder(_Decoder):
 class AdditiveDecoder(_Decoder):
     """Bahdanau's decoder: `additive_step`, then state and context side by side make the scores.
 
+    The part of the step that depends on the sentence alone is computed once for a sentence.
+
     Parameters
     ----------
     n_tokens : int
@@ -660,12 +666,33 @@ class AdditiveDecoder(_Decoder):
         """What is carried from step to step: the state."""
         return self.first_state(summary)
 
-    def step(self, embedded, carried, encoder_states, key_mask=None):
-        """Move by one token."""
-        state, context, weights = additive_step(
-            embedded, carried, encoder_states, self.parameters_of_step, key_mask
-        )
+    def prepare(self, encoder_states, key_mask=None):
+        """What `step` is handed of the source: besides, the keys `(B, S, d_state)` of its scores."""
+        self._check(encoder_states, key_mask)
+        # The keys depend on the sentence alone. `additive_step` makes them anew at each of T steps:
+        # with its gradients the dearest product of a training step, and the same T times.
+        return encoder_states, key_mask, encoder_states @ self.parameters_of_step["w_key"]
+
+    def step(self, embedded, carried, encoder_states, key_mask, keys):
+        """Move by one token: `additive_step`, with the keys that `prepare` has made."""
+        state, p = carried, self.parameters_of_step
+        query = (state @ p["w_query"])[:, None, :]  # (B, 1, d_state): the state before asks
+        scores = torch.tanh(query + keys) @ p["v"]  # (B, S)
+        context, weights = _look(scores[:, None, :], encoder_states, key_mask)
+        state = gru_step(torch.cat([embedded, context], dim=-1), state, p)
         return torch.cat([state, context], dim=-1), state, weights
+
+    def _check(self, encoder_states, key_mask):
+        """Refuse a source for which `additive_step` would refuse every step."""
+        given = {"encoder_states": encoder_states}
+        if key_mask is not None:
+            given["key_mask"] = boolean_tensor("key_mask", key_mask)
+        errors.check_additive_step(
+            embedded=(self.embedding.embedding_dim,),
+            state=(self.d_state,),
+            parameters=_shapes(self.parameters_of_step),
+            **_shapes(given),
+        )
 
 
 class LuongDecoder(_Decoder):
@@ -837,11 +864,11 @@ class Translator(nn.Module):
             Attention of each step; zero in steps that were not needed because all had ended.
         """
         states, summary = self.encoder(source, source_mask)
-        looks = []
+        prepared, looks = self.decoder.prepare(states, source_mask), []
 
         def step(token, carried):
             embedded = self.decoder.embedding(token)  # (B, d_embedding)
-            feature, carried, weights = self.decoder.step(embedded, carried, states, source_mask)
+            feature, carried, weights = self.decoder.step(embedded, carried, *prepared)
             looks.append(weights)
             return self.decoder.output(feature), carried
 

@@ -116,7 +116,7 @@ def train_translator(
     Parameters
     ----------
     model : Translator or Transformer
-        Changed in place.
+        Changed in place. The lists are moved to its device.
     dates : attnkit.tasks.dates.Dates
         The task.
     n_steps, batch_size : int
@@ -144,13 +144,13 @@ def train_translator(
     >>> len(train_translator(model, dates, n_steps=2, batch_size=2).loss)
     2
     """
-    generator = np.random.default_rng(seed)
-    splits = [_tensors(split) for split in dates.train.values()]
+    generator, device = np.random.default_rng(seed), _device_of(model)
+    splits = [_tensors(split, device) for split in dates.train.values()]
     start = dates.target_vocabulary.start
 
     def batch_loss(step):
         split = splits[generator.integers(len(splits))]
-        rows = torch.from_numpy(generator.integers(len(split[0]), size=batch_size))
+        rows = torch.from_numpy(generator.integers(len(split[0]), size=batch_size)).to(device)
         batch = (tensor[rows] for tensor in split)
         return translation_loss(model, *batch, start=start, label_smoothing=label_smoothing)
 
@@ -171,7 +171,7 @@ def score_translator(model, split, vocabulary, *, return_weights=None):
     Parameters
     ----------
     model : Translator or Transformer
-        Called through `translate`.
+        Called through `translate`. The split is moved to its device, and the answers stay there.
     split : attnkit.tasks.dates.Split
         What to translate.
     vocabulary : attnkit.tasks.dates.Vocabulary
@@ -196,7 +196,7 @@ def score_translator(model, split, vocabulary, *, return_weights=None):
     2
     """
     asked = {} if return_weights is None else {"return_weights": return_weights}
-    source, target, source_mask, target_mask = _tensors(split)
+    source, target, source_mask, target_mask = _tensors(split, _device_of(model))
     predicted, weights = model.translate(
         source,
         source_mask,
@@ -205,7 +205,7 @@ def score_translator(model, split, vocabulary, *, return_weights=None):
         max_length=target.shape[1],
         **asked,
     )
-    alignment = torch.from_numpy(split.alignment)
+    alignment = torch.from_numpy(split.alignment).to(target.device)
     return TranslationScores(
         exact_match=exact_match(predicted, target, target_mask),
         token_accuracy=(predicted == target)[target_mask].double().mean().item(),
@@ -249,7 +249,7 @@ def looks_by_kind(weights, split):
     """
     if len(split) == 0:
         raise ValueError("split holds no list, so there is no look to count")
-    alignment = torch.from_numpy(split.alignment)  # (N, T)
+    alignment = torch.from_numpy(split.alignment).to(weights.device)  # (N, T)
     beside = (_look(weights).argmax(-1) - alignment)[alignment >= 0]
     # Each date has one token of each kind, in the same order, and whole dates are written.
     by_kind = beside.unflatten(0, (-1, len(KINDS)))  # (dates, kinds)
@@ -273,6 +273,11 @@ def _look(weights):
     return weights if weights.ndim == 3 else weights[:, -1].mean(1)
 
 
-def _tensors(split):
+def _device_of(model):
+    """Where a model's parameters lie; the processor for one without any."""
+    return next((parameter.device for parameter in model.parameters()), torch.device("cpu"))
+
+
+def _tensors(split, device):
     arrays = (split.source, split.target, split.source_mask, split.target_mask)
-    return [torch.from_numpy(array) for array in arrays]
+    return [torch.from_numpy(array).to(device) for array in arrays]

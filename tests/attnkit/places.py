@@ -10,6 +10,7 @@ import contextlib
 
 import torch
 from torch.overrides import TorchFunctionMode
+from torch.utils._mode_utils import no_dispatch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
@@ -98,6 +99,9 @@ class _Apart(TorchDispatchMode):
                 return there[id(item)]
             return Elsewhere(item) if stays_there else item
 
+        if there and torch.Tag.inplace_view in function.tags:
+            with no_dispatch():  # what says that it lies elsewhere takes the new shape too
+                function(*arguments, **keywords)
         if str(function) == PACKS:
             return placed(result[0]), result[1]
         return tree_map(placed, result)

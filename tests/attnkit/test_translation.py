@@ -1,6 +1,7 @@
 """Encoder, decoders and translator: what they equal, what padding may not do, and that they learn."""
 
 from collections import Counter
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -14,9 +15,11 @@ from attnkit.torch import (
     LuongDecoder,
     Transformer,
     Translator,
+    additive_step,
     alignment_accuracy,
     gru_step,
     lstm_step,
+    luong_step,
     masked_cross_entropy,
     rnn_step,
     warmup_schedule,
@@ -27,6 +30,7 @@ from attnkit.torch.translation import (
     train_translator,
     translation_loss,
 )
+from tests.attnkit.places import CUDA, PRETENDED
 from tests.tolerances import assert_close
 
 B, S, T, N_SOURCE, N_TARGET, E, H = 3, 5, 4, 11, 13, 6, 7
@@ -207,6 +211,62 @@ def test_translating_is_reading_what_one_has_written(kind):
         made = slice(0, int((~ended).any(0).sum()))
         alive = ~ended[:, made]
         close(weights[:, made][alive], look[:, made][alive])
+
+
+def step_by_step(decoder, target, states, summary, key_mask):
+    """Logits and weights of a decoder with attention, by the step functions alone."""
+    parameters, carried = dict(decoder.parameters_of_step), decoder.begin(summary)
+    logits, weights = [], []
+    for embedded in decoder.embedding(target).unbind(1):
+        if isinstance(decoder, AdditiveDecoder):
+            carried, context, look = additive_step(embedded, carried, states, parameters, key_mask)
+            feature = torch.cat([carried, context], -1)
+        else:
+            *carried, look = luong_step(embedded, *carried, states, parameters, key_mask)
+            feature = carried[1]
+        logits.append(decoder.output(feature))
+        weights.append(look)
+    return torch.stack(logits, 1), torch.stack(weights, 1)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("decoder", [AdditiveDecoder, LuongDecoder])
+def test_a_decoder_takes_the_step_again_and_again(decoder, masked):
+    """What is computed once for a sentence changes no number and no gradient; one source is empty."""
+    torch.manual_seed(0)
+    model = decoder(N_TARGET, E, H, 2 * H).double()
+    source = [torch.randn(B, S, 2 * H).double(), torch.randn(B, 2 * H).double()]
+    mask = torch.stack([MASK[0], MASK[1], torch.zeros(S, dtype=torch.bool)]) if masked else None
+    learned = [tensor.requires_grad_() for tensor in (*source, *model.parameters())]
+    found = model(READ, *source, mask), step_by_step(model, READ, *source, mask)
+    slopes = [torch.autograd.grad(logits.sin().sum(), learned) for logits, _ in found]
+    for ours, expected in zip(*found, strict=True):
+        close(ours, expected)
+    for ours, expected in zip(*slopes, strict=True):
+        close(ours, expected, "gradient")
+
+
+@each_kind
+def test_a_sentence_is_prepared_once(kind):
+    """Not at each step: with Bahdanau's attention that would be the dearest part of it."""
+    model = translator(kind)
+    with mock.patch.object(model.decoder, "prepare", wraps=model.decoder.prepare) as prepare:
+        model(SOURCE, READ, MASK)
+        assert prepare.call_count == 1
+        model.translate(SOURCE, MASK, start=START, end=END, max_length=T)
+        assert prepare.call_count == 2
+
+
+@pytest.mark.parametrize("decoder", [AdditiveDecoder, LuongDecoder])
+def test_a_decoder_says_what_does_not_fit(decoder):
+    model, states = decoder(N_TARGET, E, H, 2 * H), torch.zeros(B, S, 2 * H)
+    summary = torch.zeros(B, 2 * H)
+    with pytest.raises(ValueError, match=rf"w_\w+ has shape .*{2 * H - 1}"):
+        model(READ, states[..., 1:], summary)
+    with pytest.raises(ValueError, match=r"key_mask has shape \(3, 4\) but encoder_states has 5"):
+        model(READ, states, summary, MASK[:, 1:])
+    with pytest.raises(TypeError, match=r"key_mask must be boolean but is .*int64"):
+        model(READ, states, summary, MASK.long())
 
 
 def test_steps_that_were_not_needed_look_nowhere():
@@ -447,6 +507,48 @@ def test_label_smoothing_reaches_the_loss(task):
         for amount in (0.0, 0.3)
     ]
     assert trained[0] != trained[1]
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        PRETENDED,
+        pytest.param(
+            CUDA,
+            marks=pytest.mark.skipif(
+                not torch.cuda.is_available(),
+                reason="no CUDA device here; the pretended one stands in for it",
+            ),
+        ),
+    ],
+    ids=lambda place: place.name,
+)
+@pytest.mark.parametrize("kind", ["additive", "luong", None, "transformer"])
+def test_the_lists_go_where_the_model_is(place, kind):
+    """Loss, marks and looks are those of the processor."""
+    task = load_dates((1,), n_train=4, n_test=3)
+    sizes = len(task.source_vocabulary), len(task.target_vocabulary)
+
+    def outcome(moved):
+        torch.manual_seed(0)
+        if kind == "transformer":
+            model, asked = Transformer(*sizes, d_model=8, n_heads=2, n_layers=1), True
+        else:
+            model, asked = Translator(*sizes, attention=kind, d_embedding=4, d_state=8), None
+        model = place.move(model.double()) if moved else model.double()
+        with torch.enable_grad():
+            history = train_translator(model, task, n_steps=2, batch_size=2)
+        scores = score_translator(model, task.test[1], task.target_vocabulary, return_weights=asked)
+        looks = [] if kind is None else looks_by_kind(scores.weights, task.test[1])
+        assert place.has(scores.predicted) is moved
+        tokens = place.back(scores.predicted) if moved else scores.predicted
+        return history.loss, tokens.tolist(), scores.token_accuracy, looks
+
+    with place.open():
+        loss, *found = outcome(True)
+    expected_loss, *expected = outcome(False)
+    assert loss == pytest.approx(expected_loss, rel=1e-9)
+    assert found == expected
 
 
 def test_training_repeats_exactly(task):
