@@ -248,7 +248,9 @@ def looks_by_kind(weights, split):
     ['elsewhere', 'before', 'elsewhere', 'after']
     """
     if len(split) == 0:
-        raise ValueError("split holds no list, so there is no look to count")
+        raise ValueError(
+            "split holds no list, so there is no look to count; were 0 lists asked for?"
+        )
     alignment = torch.from_numpy(split.alignment).to(weights.device)  # (N, T)
     beside = (_look(weights).argmax(-1) - alignment)[alignment >= 0]
     # Each date has one token of each kind, in the same order, and whole dates are written.

@@ -1,12 +1,15 @@
 """Errors that teach: each names the argument, says what was expected and what came, and gives the likely cause."""
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+import attnkit
 from attnkit import errors
 from attnkit.arguments import converting
 from tests.attnkit.backends import BACKENDS, NUMPY, TORCH
@@ -404,6 +407,33 @@ class TestPieces:
             function(1, 2)
         with pytest.raises(TypeError, match="multiple values for argument 'x'"):
             function(1, x=2)
+
+
+def causes_missing(source):
+    """Return the lines of a module that raise an error without a word on the likely cause.
+
+    The cause stands behind a semicolon or a colon, or is a question, or is put together elsewhere.
+    """
+    missing = []
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.Raise) or not isinstance(node.exc, ast.Call):
+            continue
+        if getattr(node.exc.func, "id", None) not in ("ValueError", "TypeError"):
+            continue
+        text = " ".join(ast.unparse(argument) for argument in node.exc.args)
+        if not any(mark in text for mark in ("; ", ": ", "?")):
+            missing.append(node.lineno)
+    return missing
+
+
+def test_every_error_gives_a_likely_cause():
+    sources = sorted(Path(attnkit.__file__).parent.rglob("*.py"))
+    found = {
+        path.name: lines
+        for path in sources
+        if (lines := causes_missing(path.read_text(encoding="utf-8")))
+    }
+    assert not found
 
 
 @pytest.mark.parametrize(
