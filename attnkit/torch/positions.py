@@ -349,7 +349,10 @@ class HeadPositions(nn.Module):
         return x
 
     def bias(self, query, n):
-        """Return what is added to the scaled scores of the last m of n positions, or None."""
+        """Return what is added to the scaled scores of the last m of n positions, or None.
+
+        In the dtype of query, as the kernels demand of it.
+        """
         return None
 
     def context(self, weights):
@@ -486,7 +489,8 @@ class T5Positions(HeadPositions):
             self.max_distance,
             bidirectional=self.bidirectional,
         )  # (m, n)
-        return self.table[bucket].movedim(-1, 0)  # (m, n, heads) -> (heads, m, n)
+        table = self.table.to(query.dtype)
+        return table[bucket].movedim(-1, 0)  # (m, n, heads) -> (heads, m, n)
 
 
 class ShawPositions(HeadPositions):
@@ -546,7 +550,8 @@ class ShawPositions(HeadPositions):
     def bias(self, query, n):
         """Return ``query[i] @ key_table[distance] / sqrt(d_head)``, ``(..., heads, m, n)``."""
         check_table_width("query", query.shape[-1], self.key_table.shape[1])
-        products = query @ self.key_table.T * max(query.shape[-1], 1) ** -0.5  # (..., m, rows)
+        table = self.key_table.to(query.dtype)
+        products = query @ table.T * max(query.shape[-1], 1) ** -0.5  # (..., m, rows)
         index = relative_index(query.shape[-2], n, self.clip, device=query.device)  # (m, n)
         return products.gather(-1, index.expand(*products.shape[:-1], n))  # (..., m, n)
 
@@ -558,7 +563,7 @@ class ShawPositions(HeadPositions):
         index = relative_index(m, n, self.clip, device=weights.device)  # (m, n)
         by_distance = weights.new_zeros(*weights.shape[:-1], len(self.value_table))
         by_distance = by_distance.scatter_add(-1, index.expand(weights.shape), weights)
-        return by_distance @ self.value_table  # (..., m, rows) @ (rows, d_head)
+        return by_distance @ self.value_table.to(weights.dtype)  # (..., m, rows) @ (rows, d_head)
 
 
 class LearnedPositions(nn.Module):

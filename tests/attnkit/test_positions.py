@@ -509,6 +509,16 @@ class TestSchemes:
         rows = [skewed[i * (2 * n - 1) : i * (2 * n - 1) + n] for i in range(n)]
         assert_close(scheme.bias(query, n).detach(), torch.stack(rows).detach(), "output")
 
+    @pytest.mark.parametrize("dtype", TORCH.dtypes)
+    @pytest.mark.parametrize("of_tables", TORCH.dtypes)
+    def test_tables_follow_what_they_meet(self, dtype, of_tables):
+        dtype, of_tables = TORCH.dtype(dtype), TORCH.dtype(of_tables)
+        query, weights = torch.ones(2, 3, 4, dtype=dtype), torch.ones(2, 3, 5, dtype=dtype)
+        shaw = TORCH.functions.ShawPositions(4, 2).to(of_tables)
+        for scheme in (shaw, TORCH.functions.T5Positions(2, 4, 9).to(of_tables)):
+            assert scheme.bias(query, 5).dtype == dtype
+        assert shaw.context(weights).dtype == dtype
+
     def test_learned(self):
         learned = TORCH.functions.LearnedPositions(6, 4).double()
         x = torch.from_numpy(normal(1, 2, 3, 4))
