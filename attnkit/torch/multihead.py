@@ -22,7 +22,7 @@ from ..errors import (
 from ._parameters import as_heads_mask, as_input, floating_layer, shapes_of
 from ._tensors import floating
 from .attention import _weighted_sum, scaled_dot_product_attention
-from .cache import KVCache, _restored_on_error
+from .cache import KVCache
 from .masks import causal_mask, combine_masks
 
 __all__ = ["MultiHeadAttention", "merge_heads", "multi_head_attention", "split_heads"]
@@ -359,10 +359,13 @@ class MultiHeadAttention(nn.Module):
             q, k = self.positions.turn(q, n - m), self.positions.turn(k, stored)
         if cache is None:
             return self._look_up(q, k, v, mask, causal, return_weights)
-        with _restored_on_error(cache):
-            cache.append(k, v)
-            k, v = cache.key, cache.value
+        cache.append(k, v)
+        k, v = cache.key, cache.value
+        try:
             return self._look_up(q, k, v, mask, causal, return_weights)
+        except BaseException:  # out of memory, or interrupted, as well
+            cache._length = stored  # the next call would meet half a step
+            raise
 
     def store(self, key, value=None, *, cache):
         """Append the keys and values of a sequence to a cache, for `read`.
@@ -554,8 +557,8 @@ class MultiHeadAttention(nn.Module):
         joint = F.linear(x, self.w_input.T, self.b_input)  # (batch, 1, width)
         joint = joint.view(len(x), n_heads + n_rows, 1, self.d_head)
         q, row = torch.split_with_sizes(joint, (n_heads, n_rows), 1)  # (batch, ..., 1, d_head)
-        if n_heads != self.n_kv_heads:
-            q = _as_rows(q, self.n_kv_heads)
+        if 2 * n_heads != n_rows:  # as `_as_rows`
+            q = q.view(len(x), self.n_kv_heads, n_heads // self.n_kv_heads, self.d_head)
         k, v = cache._with(row)  # (batch, n_kv_heads, n, d_head) each
         context = F.scaled_dot_product_attention(q, k, v)  # (batch, n_kv_heads, group, d_head)
         output = _affine(context.reshape(x.shape), self.w_output, self.b_output)
@@ -660,13 +663,14 @@ def _fused(q, k, v, mask, causal, bias, dropout):
             causal = False
     n_heads, n_kv_heads = q.shape[-3], k.shape[-3]
     grouped = bool(n_heads != n_kv_heads)
-    by_group = grouped and m == 1
+    by_group = grouped and m == 1 and n >= 512  # for few keys the way there is longer
     if by_group:
         q = _as_rows(q, n_kv_heads)
         if mask is not None and mask.dim() > 2 and mask.shape[-3] == n_heads:
             mask = _as_rows(mask, n_kv_heads)
+        m = q.shape[-2]
     if mask is not None:
-        mask = mask.expand(*mask.shape[:-2], q.shape[-2], n)  # a view
+        mask = mask.expand(*mask.shape[:-2], m, n)  # a view
     leads = [x.shape[:-3] for x in (q, k, v)]
     if mask is not None and mask.dim() > 3:
         leads.append(mask.shape[:-3])
@@ -679,7 +683,7 @@ def _fused(q, k, v, mask, causal, bias, dropout):
         q, k, v, mask, dropout_p=dropout, is_causal=causal, enable_gqa=grouped and not by_group
     )
     if by_group:
-        context = context.flatten(1, 2)[:, :, None]  # (batch, n_heads, 1, d_head)
+        context = context.reshape(len(context), n_heads, 1, context.shape[-1])
     return context if one_batch else context.reshape(*lead, *context.shape[1:])
 
 
