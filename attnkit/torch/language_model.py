@@ -10,7 +10,8 @@ from ..errors import check_size
 from ._parameters import embed_tokens
 from .cache import _restored_on_error
 from .generate import sample
-from .transformer import EncoderLayer, LayerNorm, _sinusoids
+from .positions import _add_sinusoids
+from .transformer import EncoderLayer, LayerNorm
 
 __all__ = ["RecurrentLanguageModel", "TransformerLanguageModel", "draw_texts"]
 
@@ -100,7 +101,7 @@ class TransformerLanguageModel(nn.Module):
     def embed(self, tokens, start=0):
         """Return the vectors of tokens and of their positions from `start` on, ``(B, m, d_model)``."""
         x = embed_tokens("tokens", tokens, self.embedding)  # (B, m, d_model)
-        return x + _sinusoids(x, start)
+        return _add_sinusoids(x, start)
 
     def predict(self, x):
         """Score what comes next from what the last layer gave, ``(B, m, n_tokens)``."""

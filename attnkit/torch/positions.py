@@ -82,14 +82,28 @@ def sinusoidal_positions(length, d_model, *, dtype=None, device=None):
             [ 0.9093, -0.4161]])
     """
     length, d_model = check_size("length", length), check_size("d_model", d_model)
-    check_even("d_model", d_model, "sine and cosine share a frequency")
     dtype = torch.get_default_dtype() if dtype is None else dtype
     if not dtype.is_floating_point:
         errors.refuse_type("dtype", dtype, "a float dtype", errors.BETWEEN)
-    position = torch.arange(length, device=device)[:, None]  # (length, 1)
-    angle = position * _frequencies(d_model, 10000.0, device)  # (length, d_model / 2)
-    pairs = torch.stack([angle.sin(), angle.cos()], -1)  # (length, d_model / 2, 2)
-    return pairs.reshape(length, d_model).to(dtype)
+    return _sinusoids(0, length, d_model, device).to(dtype)
+
+
+def _sinusoids(start, end, d_model, device):
+    """Return the rows from start to end of the table, in double precision."""
+    check_even("d_model", d_model, "sine and cosine share a frequency")
+    position = torch.arange(start, end, device=device)[:, None]  # (rows, 1)
+    angle = position * _frequencies(d_model, 10000.0, device)  # (rows, d_model / 2)
+    pairs = torch.stack([angle.sin(), angle.cos()], -1)  # (rows, d_model / 2, 2)
+    return pairs.reshape(end - start, d_model)
+
+
+def _add_sinusoids(x, start=0):
+    """Add the table of `sinusoidal_positions` to embeddings ``(..., m, d_model)``, from a row on.
+
+    Only those rows are made: the whole table would make each step of decoding dearer than the one
+    before.
+    """
+    return x + _sinusoids(start, start + x.shape[-2], x.shape[-1], x.device).to(x.dtype)
 
 
 def relative_index(m, n, clip, *, device=None):

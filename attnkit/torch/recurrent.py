@@ -65,6 +65,9 @@ def _step(check):
             if types != {wide}:
                 tensors = {name: tensor.to(wide) for name, tensor in tensors.items()}
                 parameters = {name: tensor.to(wide) for name, tensor in parameters.items()}
+            if masks:
+                states = tensors["encoder_states"]
+                tensors["encoder_states"] = _without_padding(states, masks["key_mask"])
             result = function(**tensors, parameters=parameters, **masks)
             if isinstance(result, tuple):
                 return tuple(part.to(dtype) for part in result)
@@ -492,6 +495,19 @@ class _Decoder(nn.Module):
         """What `step` is handed of the source, the same at all steps of a sentence."""
         return encoder_states, key_mask
 
+    def _source(self, check, encoder_states, key_mask):
+        """Return encoder states without padding, or refuse what the step function would refuse."""
+        given = {"encoder_states": encoder_states}
+        if key_mask is not None:
+            given["key_mask"] = boolean_tensor("key_mask", key_mask)
+        check(
+            embedded=(self.embedding.embedding_dim,),
+            state=(self.d_state,),
+            parameters=_shapes(self.parameters_of_step),
+            **_shapes(given),
+        )
+        return _without_padding(encoder_states, key_mask)
+
     def forward(self, target, encoder_states, summary, key_mask=None):
         """Predict each next token while the right previous one is given (teacher forcing).
 
@@ -668,7 +684,7 @@ class AdditiveDecoder(_Decoder):
 
     def prepare(self, encoder_states, key_mask=None):
         """What `step` is handed of the source: besides, the keys `(B, S, d_state)` of its scores."""
-        self._check(encoder_states, key_mask)
+        encoder_states = self._source(errors.check_additive_step, encoder_states, key_mask)
         # The keys depend on the sentence alone. `additive_step` makes them anew at each of T steps:
         # with its gradients the dearest product of a training step, and the same T times.
         return encoder_states, key_mask, encoder_states @ self.parameters_of_step["w_key"]
@@ -681,18 +697,6 @@ class AdditiveDecoder(_Decoder):
         context, weights = _look(scores[:, None, :], encoder_states, key_mask)
         state = gru_step(torch.cat([embedded, context], dim=-1), state, p)
         return torch.cat([state, context], dim=-1), state, weights
-
-    def _check(self, encoder_states, key_mask):
-        """Refuse a source for which `additive_step` would refuse every step."""
-        given = {"encoder_states": encoder_states}
-        if key_mask is not None:
-            given["key_mask"] = boolean_tensor("key_mask", key_mask)
-        errors.check_additive_step(
-            embedded=(self.embedding.embedding_dim,),
-            state=(self.d_state,),
-            parameters=_shapes(self.parameters_of_step),
-            **_shapes(given),
-        )
 
 
 class LuongDecoder(_Decoder):
@@ -752,9 +756,15 @@ class LuongDecoder(_Decoder):
         """What is carried from step to step: the state and the attentional vector."""
         return self.first_state(summary), torch.zeros_like(summary)
 
-    def step(self, embedded, carried, encoder_states, key_mask=None):
-        """Move by one token."""
-        state, attentional, weights = luong_step(
+    def prepare(self, encoder_states, key_mask=None):
+        """What `step` is handed of the source."""
+        of_output = (len(self.parameters_of_step["w_general"][0]),)
+        check = functools.partial(errors.check_luong_step, attentional=of_output)
+        return self._source(check, encoder_states, key_mask), key_mask
+
+    def step(self, embedded, carried, encoder_states, key_mask):
+        """Move by one token: the formula of `luong_step`, as `prepare` has seen to the rest."""
+        state, attentional, weights = luong_step.__wrapped__(
             embedded, *carried, encoder_states, self.parameters_of_step, key_mask
         )
         return attentional, (state, attentional), weights
@@ -889,6 +899,16 @@ def _look(scores, encoder_states, key_mask):
     mask = None if key_mask is None else key_mask[..., None, :]  # (..., 1, n)
     context, weights = attend(scores, encoder_states, mask, return_weights=True)
     return context[..., 0, :], weights[..., 0, :]
+
+
+def _without_padding(encoder_states, key_mask):
+    """Return encoder states with 0 where the mask hides them, so that a NaN there meets no weight.
+
+    A weight of 0 would keep it from the output, not from the gradients of what scores it.
+    """
+    if key_mask is None:
+        return encoder_states
+    return torch.where(key_mask[..., None], encoder_states, 0)
 
 
 def _beside(left, right):

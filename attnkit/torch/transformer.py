@@ -15,9 +15,7 @@ from torch.nn import functional as F
 
 from .. import errors
 from ..errors import (
-    check_axes,
     check_choice,
-    check_even,
     check_feed_forward,
     check_layer,
     check_leading,
@@ -32,7 +30,7 @@ from ._tensors import floating
 from .cache import KVCache, _restored_on_error
 from .generate import greedy
 from .multihead import MultiHeadAttention, _affine, _project, multi_head_attention
-from .positions import LearnedPositions, RotaryPositions, _frequencies
+from .positions import LearnedPositions, RotaryPositions, _add_sinusoids
 
 __all__ = [
     "DecoderCache",
@@ -486,10 +484,8 @@ class _Layer(nn.Module):
     def _enter(self, name, x):
         """Return an input in the dtype that this layer computes in."""
         x = as_input(name, x, self.attention.w_input)
-        check_axes(name, x.shape, f"(..., {'n' if name == 'x' else 'n_memory'}, d_model)")
-        width = self.attention.d_model
-        if x.shape[-1] != width:
-            errors.refuse_width(name, x.shape[-1], width)
+        length = "n" if name == "x" else "n_memory"
+        errors.check_width(name, x.shape, f"(..., {length}, d_model)", self.attention.d_model)
         return x
 
     def _before(self, x, sublayer):
@@ -1081,22 +1077,10 @@ class Transformer(nn.Module):
         if self.scale_embedding:
             x = x * math.sqrt(self.d_model)
         if self.positions == "sinusoidal":
-            x = x + _sinusoids(x, start)
+            x = _add_sinusoids(x, start)
         elif self.positions == "learned":
             x = getattr(self, f"{side}_positions")(x, start)
         return F.dropout(x, self.dropout, self.training)
-
-
-def _sinusoids(x, start):
-    """Return the rows of `sinusoidal_positions` for x ``(B, n, d_model)`` that begins at `start`.
-
-    The whole table would make each step of decoding dearer than the one before.
-    """
-    n, width = x.shape[-2:]
-    check_even("d_model", width, "sine and cosine share a frequency")
-    position = torch.arange(start, start + n, device=x.device)[:, None]  # (n, 1)
-    angle = position * _frequencies(width, 10000.0, x.device)  # (n, d_model / 2)
-    return torch.stack([angle.sin(), angle.cos()], -1).flatten(-2).to(x.dtype)  # (n, d_model)
 
 
 def _before(x, sublayer, *, parameters, norm, eps):

@@ -300,6 +300,50 @@ def test_padding_has_no_influence(step, backend):
 
 
 @each_attending
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_padding_has_no_influence_on_gradients(step, bad):
+    """A weight of 0 alone would not keep a NaN from the gradients of the scores' parameters."""
+    arrays = step.arrays(B)
+    gradients = []
+    for fill in (0.0, bad):
+        states = np.where(MASK[..., None], arrays["encoder_states"], fill)
+        given = {
+            name: TORCH.array(values, "float64").requires_grad_()
+            for name, values in (arrays | {"encoder_states": states}).items()
+        }
+        parameters = {
+            name: TORCH.array(values, "float64").requires_grad_()
+            for name, values in step.parameters.items()
+        }
+        results = getattr(TORCH.functions, step.name)(
+            **given, parameters=parameters, key_mask=TORCH.array(MASK)
+        )
+        sum(result.sum() for result in results).backward()
+        gradients.append([x.grad.numpy() for x in (*given.values(), *parameters.values())])
+    for one, other in zip(*gradients, strict=True):
+        assert np.isfinite(one).all()
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("attention", ["additive", "luong"])
+def test_padding_of_a_decoder_has_no_influence_on_gradients(attention):
+    decoder = TORCH.functions.Translator(
+        5, 4, attention=attention, d_embedding=D_IN, d_state=H, bidirectional=False
+    ).decoder
+    target, summary = torch.tensor([[1, 2], [3, 0], [1, 1]]), torch.ones(B, H)
+    mask = torch.as_tensor(MASK)
+    gradients = []
+    for fill in (0.0, torch.nan):
+        states = torch.ones(*MASK.shape, H).masked_fill(~mask[..., None], fill).requires_grad_()
+        logits, _ = decoder(target, states, summary, mask)
+        given = [states, *decoder.parameters()]
+        gradients.append(torch.autograd.grad(logits.logsumexp(-1).sum(), given))
+    for one, other in zip(*gradients, strict=True):
+        assert one.isfinite().all()
+        assert torch.equal(one, other)
+
+
+@each_attending
 def test_the_order_of_the_source_is_not_seen(step, backend):
     """Shuffle the source positions: the weights are shuffled alike, nothing else changes."""
     arrays, order = step.arrays(B), np.array([3, 0, 4, 1, 2])
