@@ -8,16 +8,21 @@ from .arguments import (
     check_rows,
     check_size,
     keeps_last_axes,
+    refuse_type,
 )
 
 __all__ = [
+    "NOT_A_CACHE",
+    "NOT_A_SCHEME",
     "NOT_LOADABLE",
     "NOT_PARAMETERS",
     "STORED",
     "check_bias",
     "check_cache_index",
     "check_cache_rows",
+    "check_caches",
     "check_heads",
+    "check_kind",
     "check_layer_mask",
     "check_multi_head",
     "check_sequences",
@@ -26,6 +31,8 @@ __all__ = [
     "refuse_widths",
 ]
 
+NOT_A_CACHE = "new_cache makes the one that a layer takes, new_caches those of a whole model"
+NOT_A_SCHEME = "a scheme is an object, such as RotaryPositions(), not its name"
 NOT_LOADABLE = "from_torch copies the parameters of this one class; others differ in layout"
 NOT_PARAMETERS = "weights and biases go in by name, such as {'w_query': ..., 'b_query': ...}"
 STORED = "keys and values are stored as floats"
@@ -117,6 +124,73 @@ def check_cache_rows(key, value, stored, length):
             f"the cache holds {length} of at most {capacity} rows and has no room for {key[2]} more; "
             "make it with the length of the whole sequence, prompt included"
         )
+
+
+def check_caches(caches, n_layers, attribute):
+    """Refuse caches that are not one for each layer.
+
+    Parameters
+    ----------
+    caches : list or None
+        What came; None is let through.
+    n_layers : int
+        The layers of the model.
+    attribute : str
+        What each cache has.
+
+    Raises
+    ------
+    ValueError
+        When there are more or fewer.
+    TypeError
+        When caches is no list, or something in it no such cache.
+
+    Examples
+    --------
+    >>> check_caches([], 2, "length")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: caches holds 0 but the model has 2 layers; new_caches makes one for each...
+    """
+    if caches is None:
+        return
+    if not isinstance(caches, list | tuple):
+        refuse_type("caches", type(caches).__name__, "a list", NOT_A_CACHE)
+    if len(caches) != n_layers:
+        raise ValueError(
+            f"caches holds {len(caches)} but the model has {n_layers} layers; "
+            "new_caches makes one for each, and each keeps its own keys and values"
+        )
+    for number, cache in enumerate(caches):
+        check_kind(f"caches[{number}]", cache, attribute, "a cache", NOT_A_CACHE)
+
+
+def check_kind(name, thing, attribute, expected, cause):
+    """Refuse what lacks an attribute that everything of a kind has.
+
+    Parameters
+    ----------
+    name : str
+        The argument.
+    thing : object
+        What came.
+    attribute : str
+        What it needs.
+    expected, cause : str
+        See `refuse_type`.
+
+    Raises
+    ------
+    TypeError
+        When it has no such attribute.
+
+    Examples
+    --------
+    >>> check_kind("cache", {}, "length", "a KVCache", "new_cache makes one")
+    Traceback (most recent call last):
+    TypeError: cache must be a KVCache but is dict; new_cache makes one
+    """
+    if not hasattr(thing, attribute):
+        refuse_type(name, type(thing).__name__, expected, cause)
 
 
 def check_cache_index(shape, lowest, highest, batch):

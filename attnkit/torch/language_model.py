@@ -6,7 +6,7 @@ Both are trained by `attnkit.torch.next_token.train_next_token`.
 import torch
 from torch import nn
 
-from ..errors import check_size
+from ..errors import check_caches, check_size
 from ._parameters import embed_tokens
 from .cache import _restored_on_error
 from .generate import sample
@@ -90,6 +90,7 @@ class TransformerLanguageModel(nn.Module):
         TypeError
             When tokens are not whole numbers.
         """
+        check_caches(caches, len(self.layers), "length")
         start = caches[0].length if caches else 0
         x = self.embed(tokens, start)  # (B, m, d_model)
         with _restored_on_error(*(caches or ())):

@@ -183,6 +183,10 @@ def multi_head_attention(
     )
     lead = broadcast_shape(query.shape[:-2], key.shape[:-2])
     mask = as_heads_mask(mask, query.dim(), (*lead, n_heads, query.shape[-2], key.shape[-2]))
+    if mask is not None:
+        # What nobody may see is silenced before it meets a weight: no NaN reaches a gradient.
+        seen = _seen_by_any_head(mask)
+        key, value = _hide(key, seen), _hide(value, seen)
     q = split_heads(_project(query, parameters, "query"), n_heads)  # (..., n_heads, m, d_head)
     k = split_heads(_project(key, parameters, "key"), n_kv_heads)  # (..., n_kv_heads, n, d_head)
     v = split_heads(_project(value, parameters, "value"), n_kv_heads)  # (..., n_kv_heads, n, d_v)
@@ -252,6 +256,9 @@ class MultiHeadAttention(nn.Module):
         self.d_model, self.n_heads, self.n_kv_heads = check_heads(d_model, n_heads, n_kv_heads)
         self.d_head = self.d_model // self.n_heads
         self.dropout = check_probability("dropout", dropout)
+        if positions is not None:
+            expected = "a scheme of positions"
+            errors.check_kind("positions", positions, "turn", expected, errors.NOT_A_SCHEME)
         self.positions = positions
         d_input = self.d_model + 2 * self.n_kv_heads * self.d_head
         self.w_input = nn.Parameter(torch.empty(self.d_model, d_input))
@@ -338,7 +345,7 @@ class MultiHeadAttention(nn.Module):
         shape = query.shape
         key_shape = shape if joined else key.shape
         check_sequences(shape, key_shape, shape if joined else value.shape, self.d_model)
-        stored = 0 if cache is None else cache.length
+        stored = 0 if cache is None else _length_of(cache)
         m, n = shape[-2], stored + key_shape[-2]
         lead = shape[:-2] if joined else broadcast_shape(shape[:-2], key_shape[:-2])
         mask, causal = _full_mask(mask, causal, query, (*lead, self.n_heads, m, n))
@@ -384,6 +391,7 @@ class MultiHeadAttention(nn.Module):
         ValueError
             When a shape does not fit or the cache is full.
         """
+        start = _length_of(cache)
         key = self._input("key", key)
         value = key if value is None else self._input("value", value)
         check_sequences(key.shape, key.shape, value.shape, self.d_model)
@@ -392,7 +400,7 @@ class MultiHeadAttention(nn.Module):
         else:
             (k,), (v,) = self._project(key, 1, 2), self._project(value, 2, 3)
         if self.positions is not None:
-            k = self.positions.turn(k, cache.length)
+            k = self.positions.turn(k, start)
         cache.append(k, v)
 
     def read(self, query, cache, mask=None, *, return_weights=False):
@@ -422,11 +430,12 @@ class MultiHeadAttention(nn.Module):
         ValueError
             When a shape does not fit.
         """
+        n = _length_of(cache)
         query = self._input("query", query)
         shape = query.shape
         check_sequences(shape, shape, shape, self.d_model)
         errors.check_leading(query=shape[:-2], cache=cache.key.shape[:1])
-        m, n = shape[-2], cache.length
+        m = shape[-2]
         lead = broadcast_shape(shape[:-2], cache.key.shape[:1])
         mask, causal = _full_mask(mask, False, query, (*lead, self.n_heads, m, n))
         (q,) = self._project(query, 0, 1)
@@ -589,6 +598,12 @@ class MultiHeadAttention(nn.Module):
         return (output, weights) if return_weights else output
 
 
+def _length_of(cache):
+    """Return how many rows a cache holds, or refuse what is none."""
+    errors.check_kind("cache", cache, "length", "a KVCache", errors.NOT_A_CACHE)
+    return cache.length
+
+
 def _project(x, parameters, name):
     """Return ``x @ w + b`` for the parameters of this name, without ``b`` where there is none."""
     projected = x @ parameters[f"w_{name}"]  # (..., length, d_out)
@@ -652,8 +667,9 @@ def _explicit(q, k, v, mask, causal, bias, dropout):
 def _fused(q, k, v, mask, causal, bias, dropout):
     """Attend in torch's fused kernel, which takes ``(batch, heads, length, d_head)``.
 
-    A row with nothing to attend to has output 0 there too; a NaN that some query may not see has to
-    be hidden beforehand.
+    Why it is fast: the kernel never holds all scores, and a mask without a heads axis goes in as a
+    view. A row with nothing to attend to has output 0 there too; a NaN that some query may not see
+    has to be hidden beforehand.
     """
     m, n = q.shape[-2], k.shape[-2]
     if bias is not None:

@@ -15,6 +15,7 @@ from torch.nn import functional as F
 
 from .. import errors
 from ..errors import (
+    check_caches,
     check_choice,
     check_feed_forward,
     check_layer,
@@ -751,6 +752,8 @@ class DecoderLayer(_Layer):
         """
         x, memory = self._enter("x", x), self._enter("memory", memory)
         check_leading(x=x.shape[:-2], memory=memory.shape[:-2])
+        if cache is not None:
+            errors.check_kind("cache", cache, "own", "a DecoderCache", errors.NOT_A_CACHE)
         caches = () if cache is None else (cache.own, cache.memory)
         with _restored_on_error(*caches):
             if cache is not None:
@@ -993,6 +996,7 @@ class Transformer(nn.Module):
         weights : torch.Tensor, shape (B, n_layers, n_heads, T, S), or None
         """
         memory_mask = _key_mask(source_mask, memory)
+        check_caches(caches, len(self.decoder), "own")
         start = caches[0].own.length if caches else 0
         x = self._embed(target, "target", start)  # (B, T, d_model)
         looks = []

@@ -132,6 +132,21 @@ def test_caches_of_unequal_room_are_all_left_as_they_were():
     assert [cache.length for cache in caches] == [3, 3, 3]
 
 
+@torch.no_grad()
+def test_caches_are_one_for_each_layer():
+    model, text = transformer(), tokens(2, 3)
+    caches = model.new_caches(2, LENGTH)
+    for wrong in ([], caches[:-1], [*caches, caches[0]]):
+        message = f"caches holds {len(wrong)} but the model has {len(caches)} layers; new_caches"
+        with pytest.raises(ValueError, match=message):
+            model(text, wrong)
+    with pytest.raises(TypeError, match="caches must be a list but is KVCache"):
+        model(text, caches[0])
+    with pytest.raises(TypeError, match=r"caches\[0\] must be a cache but is dict"):
+        model(text, [{}] * len(caches))
+    assert [cache.length for cache in caches] == [0] * len(caches)
+
+
 def test_a_recurrent_model_goes_on_from_its_state_wherever_the_text_is_cut():
     model, text = recurrent(), tokens(3, LENGTH)
     for cut in range(1, LENGTH):

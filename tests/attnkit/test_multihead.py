@@ -640,6 +640,26 @@ class TestEmptyRowsAndPadding:
         for clean, dirty in zip(*results, strict=True):
             assert_close(dirty, clean, "gradient")
 
+    @pytest.mark.parametrize("bad", [np.nan, np.inf, 1e308])
+    def test_padding_has_no_influence_on_gradients_of_the_formula(self, bad):
+        drawn = drawn_parameters(4, 4, 4, 3, 2, 1, 2, 2)
+        mask = TORCH.functions.padding_mask([N, 3], N)
+        gradients = []
+        for filling in (0.0, bad):
+            parameters = {
+                name: torch.from_numpy(array).clone().requires_grad_()
+                for name, array in drawn.items()
+            }
+            query, key = (tensor(i, 2, N, 4).requires_grad_() for i in (1, 2))
+            dirty = torch.where(mask.movedim(1, 2), key, filling)
+            output = TORCH.functions.multi_head_attention(
+                query, dirty, mask=mask, parameters=parameters, n_heads=2, n_kv_heads=1
+            )
+            given = [query, key, *parameters.values()]
+            gradients.append(torch.autograd.grad(output.square().sum(), given))
+        for clean, dirty in zip(*gradients, strict=True):
+            assert_close(dirty, clean, "gradient")
+
     def test_a_key_seen_by_one_head_only(self):
         """Grouped heads share keys: hidden means hidden from every head of the group."""
         module = drawn_module()
@@ -853,6 +873,10 @@ class TestPositions:
             self.module_with(lambda: functions.AlibiPositions(4))(x)
         with pytest.raises(ValueError, match="query has width 2 but the table has width 3"):
             self.module_with(lambda: functions.ShawPositions(3, 2))(x)
+        with pytest.raises(
+            TypeError, match=r"positions must be a scheme .* but is str; .* not its"
+        ):
+            MultiHeadAttention(8, 2, positions="rotary")
         odd = MultiHeadAttention(9, 3, positions=functions.RotaryPositions())
         with pytest.raises(ValueError, match=r"x has the odd width 3 .*must be even"):
             odd(torch.zeros(1, 2, 9))
@@ -1084,6 +1108,13 @@ class TestCache:
             with pytest.raises(ValueError, match="holds 8 of at most 8 rows"):
                 module(step, cache=full)
             assert full.length == 8
+            for call in (module, module.read):
+                with pytest.raises(
+                    TypeError, match="cache must be a KVCache but is dict; new_cache"
+                ):
+                    call(x, cache={})
+            with pytest.raises(TypeError, match="cache must be a KVCache but is list; new_cache"):
+                module.store(x, cache=[])
             with pytest.raises(ValueError, match=r"axes of query \(2,\) and cache \(3,\) do not"):
                 module.read(x[:2], cache)
         assert cache.length == 4

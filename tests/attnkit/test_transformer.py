@@ -463,6 +463,8 @@ class TestCachedDecoder:
                 ValueError, match="memory has length 4 but the cache holds one of length 5"
             ):
                 layer(tensor(1, B, 1, D_MODEL), memory[:, :4], cache=cache)
+            with pytest.raises(TypeError, match="cache must be a DecoderCache but is KVCache"):
+                layer(tensor(1, B, 1, D_MODEL), memory, cache=cache.own)
 
     def test_selected_sequences_go_on(self):
         """As beams do: after two steps sequence 2 goes on twice and 0 once."""
