@@ -15,14 +15,22 @@ from pathlib import Path
 from .origin import write_record
 from .peers import search_also, versions
 
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+SETTINGS = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "VECLIB_MAXIMUM_THREADS": "1",
+    # NumPy asks for huge pages, which torch does not. Finding them takes the kernel anything between
+    # no time and as long as the work itself, depending on what ran on the machine before.
+    "NUMPY_MADVISE_HUGEPAGE": "0",
+}
 
 
 def main(arguments=None):
     """Run the benchmark and return the exit status: 0 unless something of ours fails."""
     options = _parser().parse_args(arguments)
-    if any(os.environ.get(name) != "1" for name in THREADS):
-        return _again_with_one_thread(arguments)
+    if any(os.environ.get(name) != value for name, value in SETTINGS.items()):
+        return _again_with_settings(arguments)
     try:
         import torch
     except ModuleNotFoundError:
@@ -43,7 +51,12 @@ def main(arguments=None):
         return 0
     _prepare(options.out)
     results = _measured(chosen, options)
-    found = {"quick": options.quick, "peers": versions(), "rows": results}
+    found = {
+        "quick": options.quick,
+        "settings": SETTINGS,
+        "peers": versions(),
+        "rows": results,
+    }
     write_record(options.out, found)
     _print(results, options)
     return 0
@@ -92,15 +105,15 @@ def _parser():
     return parser
 
 
-def _again_with_one_thread(arguments):
-    """Run the same in a child process; a library of matrix products counts its threads once, on loading."""
+def _again_with_settings(arguments):
+    """Run the same in a child process: libraries read their settings once, on loading."""
     command = [
         sys.executable,
         "-m",
         "attnkit.bench",
         *(sys.argv[1:] if arguments is None else arguments),
     ]
-    environment = os.environ | dict.fromkeys(THREADS, "1")
+    environment = os.environ | SETTINGS
     with subprocess.Popen(command, env=environment) as child:
         try:
             return child.wait()

@@ -13,7 +13,7 @@ from .timing import compare
 OURS = "ours"
 SLACK = 0.1  # a goal counts as reached within this share of it
 REACHED, NEAR, BELOW, NOT_TOLD = "reached", "within 10 %", "below", "peer absent"
-ROUNDS, FEW_ROUNDS = 30, 5  # the latter for what takes long
+ROUNDS, FEW_ROUNDS = 30, 9  # the latter for what takes long
 LONG = 1.0  # seconds; a row with a candidate that takes longer is measured in few rounds
 
 

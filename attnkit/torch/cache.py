@@ -59,7 +59,7 @@ class KVCache:
         if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
             errors.refuse_type("dtype", dtype, "a float dtype", errors.STORED)
         batch, n_kv_heads, *rest = shape
-        # Heads of keys, then those of values, as one product makes them: a new row is one copy.
+        # Heads of keys, then those of values, as one product makes them: a step copies its row once.
         self._rows = torch.zeros((batch, 2 * n_kv_heads, *rest), dtype=dtype, device=device)
         self._length = 0
 

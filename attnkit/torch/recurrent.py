@@ -685,8 +685,8 @@ class AdditiveDecoder(_Decoder):
     def prepare(self, encoder_states, key_mask=None):
         """What `step` is handed of the source: besides, the keys `(B, S, d_state)` of its scores."""
         encoder_states = self._source(errors.check_additive_step, encoder_states, key_mask)
-        # The keys depend on the sentence alone. `additive_step` makes them anew at each of T steps:
-        # with its gradients the dearest product of a training step, and the same T times.
+        # The keys depend on the sentence alone. `additive_step` makes them anew at each of T target
+        # tokens: with its gradients the dearest product of a training step, and the same T times.
         return encoder_states, key_mask, encoder_states @ self.parameters_of_step["w_key"]
 
     def step(self, embedded, carried, encoder_states, key_mask, keys):

@@ -377,8 +377,8 @@ def test_a_script_refuses_before_the_work(arguments, status, words, tmp_path, mo
 def test_a_place_that_cannot_be_written_is_told_before_the_work(tmp_path, monkeypatch):
     from attnkit.bench import __main__ as command
 
-    for name in command.THREADS:
-        monkeypatch.setenv(name, "1")
+    for name, value in command.SETTINGS.items():
+        monkeypatch.setenv(name, value)
     monkeypatch.setattr(command, "_measured", lambda *_: pytest.fail("measured first"))
     (tmp_path / "file").touch()
     for out, reason in ((tmp_path, "it is a folder"), (tmp_path / "file" / "x.json", "File|Not")):
