@@ -1,4 +1,6 @@
-"""What all tests share: one Hypothesis profile, so that runs repeat and busy machines do not fail."""
+"""What all tests share: one Hypothesis profile, and children that an interrupt can reach."""
+
+import signal
 
 from hypothesis import HealthCheck, settings
 
@@ -11,3 +13,8 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("course")
+
+# A shell ignores interrupts in what it runs in the background, and children would inherit that:
+# those that tests interrupt would never end.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
