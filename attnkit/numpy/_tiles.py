@@ -9,6 +9,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from ..errors import broadcast_shape, check_dot
+from ._arrays import aligned_empty
 
 TILE = (
     2**17
@@ -55,8 +56,8 @@ def dense_tiles(query, key, value, mask=None, *, causal=False, scale=None, chunk
     columns = min(n, chunk or n)
     rows = min(m, max(TILE // columns, 64), 128 if causal else m)
     heads = max(TILE // (rows * columns), 1)
-    running = RunningSoftmax(max(TILE, rows * columns), bounded, query.dtype)
-    scaled = np.empty((heads, rows, query.shape[-1]), query.dtype)  # used again, as scores are
+    running = RunningSoftmax(max(TILE, rows * columns), columns, bounded, query.dtype)
+    scaled = aligned_empty((heads, rows, query.shape[-1]), query.dtype)  # used again, as scores are
     if causal:  # in column c stands the key c + 1 steps ahead of the first query
         triangle = np.tri(rows, rows, -1, dtype=query.dtype)
     no_lead = (None,) * (not lead)  # then an axis of one head
@@ -99,14 +100,17 @@ class RunningSoftmax:
     ----------
     size : int
         The largest number of scores in a tile.
+    columns : int
+        The largest number of keys in a tile.
     bounded : bool
         No score is beyond ±`SAFE_SCORE`: exponentials need no maximum taken off.
     dtype : numpy.dtype
         Of the scores.
     """
 
-    def __init__(self, size, bounded, dtype):
-        self.buffer = np.empty(size, dtype)
+    def __init__(self, size, columns, bounded, dtype):
+        self.buffer = aligned_empty((size,), dtype)
+        self.ones = np.ones((columns, 1), dtype)
         self.bounded = bounded
 
     def rows(self, numerator, total=None, highest=None):
@@ -128,14 +132,15 @@ class RunningSoftmax:
         if fresh:
             total = np.zeros((*numerator.shape[:-1], 1), numerator.dtype)
             highest = None if self.bounded else np.full_like(total, -np.inf)
-        return _Rows(self.buffer, numerator, total, highest, fresh)
+        return _Rows(self.buffer, self.ones, numerator, total, highest, fresh)
 
 
 class _Rows:
     """Some rows of a running softmax: numerator (g, r, d_v), total and highest score (g, r, 1)."""
 
-    def __init__(self, buffer, numerator, total, highest, fresh):
-        self.buffer, self.numerator, self.total, self.highest = buffer, numerator, total, highest
+    def __init__(self, buffer, ones, numerator, total, highest, fresh):
+        self.buffer, self.ones = buffer, ones
+        self.numerator, self.total, self.highest = numerator, total, highest
         self.fresh = fresh
 
     def add(self, query, key, value, hidden=()):
@@ -160,7 +165,7 @@ class _Rows:
                 np.copyto(scores[..., columns], -np.inf, where=seen == 0)
             self._lower(scores)
             np.exp(scores, out=scores)
-        self.total += np.einsum("grc->gr", scores)[..., None]  # three times as fast as sum
+        self.total += scores @ self.ones[: shape[2]]  # four times as fast as sum
         if self.fresh:
             np.matmul(scores, value, out=self.numerator)  # (g, r, d_v)
         else:
@@ -220,7 +225,8 @@ def sparse_in_tiles(query, key, value, groups, key_mask, scale):
         key_mask = np.broadcast_to(key_mask, (*lead, n))
     groups = [(group, _hidden(group, query.dtype)) for group in _cut(groups)]
     largest = max((group.queries.size * group.keys.size for group, _ in groups), default=0)
-    running = RunningSoftmax(max(TILE, largest), bounded, query.dtype)
+    columns = max((group.keys.size for group, _ in groups), default=0)
+    running = RunningSoftmax(max(TILE, largest), columns, bounded, query.dtype)
     for index in np.ndindex(lead):
         queries, keys, values = (_for_blas(array[index]) for array in (query, key, value))
         total = np.zeros((m, 1), query.dtype)
@@ -258,9 +264,7 @@ def score_bound(query, key, value, scale):
 
     No score is beyond ``scale * |query| * |key|`` (Cauchy and Schwarz), one number for the whole call.
     """
-    squares = [
-        np.einsum("...d,...d->...", array, array).max(initial=0).item() for array in (query, key)
-    ]
+    squares = [np.vecdot(array, array).max(initial=0).item() for array in (query, key)]
     bound = abs(float(scale)) * (squares[0] * squares[1]) ** 0.5
     largest = max(value.max(initial=0).item(), -value.min(initial=0).item())
     limit = float(np.finfo(query.dtype).max) / 4 / max(key.shape[-2], 1)

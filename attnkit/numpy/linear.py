@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from ..errors import broadcast_shape, check_attention, check_feature_map, check_key_mask, check_size
-from ._arrays import as_array, boolean_array, floating
+from ._arrays import aligned_empty, as_array, boolean_array, floating
 from .attention import _weighted_sum
 
 __all__ = ["linear_attention"]
@@ -96,39 +96,58 @@ def linear_attention(
     rows = max(min(chunk, m), 1) if causal else _ROWS
     width = max(rows, query.shape[-1], value.shape[-1])
     together = max(_TOGETHER // (rows * width), 1)
+    room = _Room(query.dtype)
     for index in np.ndindex(lead[:-1] if m and n else (0,)):
         for start in range(0, lead[-1], together):
             some = (*index, slice(start, start + together))
             masks = None if key_mask is None else key_mask[some]
-            heads = _Heads(query[some], key[some], value[some], masks, feature_map, chunk)
+            heads = _Heads(query[some], key[some], value[some], masks, feature_map, chunk, room)
             if causal:
                 heads.look_back(output[some])
             else:
                 heads.look_everywhere(output[some])
-            # A sum tells of NaN and infinity in half the time of a look at each number.
-            for head in np.flatnonzero(~np.isfinite(output[some].sum((-1, -2)))):
+            for head in np.flatnonzero(heads.looks.any((1, 2))):
                 heads.look_carefully(head, output[some][head], causal)
     return output.reshape(shape_of_output)
+
+
+class _Room(dict):
+    """Working memory by name and shape: zeros at first, then whatever was written last.
+
+    Each array is made once, for all chunks, and stays in cache.
+    """
+
+    def __init__(self, dtype):
+        super().__init__()
+        self.dtype = dtype
+
+    def __missing__(self, key):
+        _, *shape = key
+        self[key] = array = aligned_empty(shape, self.dtype)
+        array[...] = 0
+        return array
 
 
 class _Heads:
     """Some heads (g), met together: their state is the sum of features times values, and of features.
 
     Why it is fast: a chunk of rows of some heads at a time, so that one call works on several small
-    matrices, and features, weights and states stay in cache.
+    matrices, and features, weights and states stay in cache, where they begin on a cache line.
 
     Features may come with a logarithm for each row, by which they were divided. The state is then
     divided by the exponential of the largest logarithm so far, `level`.
     """
 
-    def __init__(self, query, key, value, key_mask, feature_map, chunk):
+    def __init__(self, query, key, value, key_mask, feature_map, chunk, room):
         self.query, self.key, self.value, self.key_mask = query, key, value, key_mask
-        self.chunk = chunk
+        self.chunk, self.room = chunk, room
         self.feature_map = _FEATURE_MAPS.get(feature_map) if isinstance(feature_map, str) else None
         self.feature_map = self.feature_map or _checked(feature_map)
-        self.state = self.sum = 0.0  # (g, f, d_v) and (g, f, 1) once there is a key
-        self.level = np.full((len(query), 1), -np.inf)
-        self.ones = np.ones((max(_ROWS, min(chunk, len(key[0]))), 1), value.dtype)
+        self.state = self.sum = None  # (g, f, d_v) and (g, f, 1) once there is a key
+        self.level = np.full((len(query), 1), -np.inf, value.dtype)
+        rows = max(_ROWS, min(chunk, len(key[0])))
+        self.ones = np.ones((rows, 1), value.dtype)
+        self.looks = np.zeros((len(query), rows, 1), value.dtype)  # for NaN and infinity
 
     def look_everywhere(self, output):
         """Write the output of queries that see all keys."""
@@ -136,33 +155,38 @@ class _Heads:
             self._add(*self._keys(slice(start, start + _ROWS)))
         for start in range(0, self.query.shape[1], _ROWS):
             rows = slice(start, start + _ROWS)
-            features, _ = self.feature_map(self.query[:, rows])  # (g, rows, f)
-            _divide(features @ self.state, features @ self.sum, output[:, rows])
+            features, _ = self.feature_map(
+                self.query[:, rows], self.room, "queries"
+            )  # (g, rows, f)
+            weighted = self._product(features, self.state, "weighted")
+            self._write(weighted, features @ self.sum, output[:, rows])
 
     def look_back(self, output):
         """Write the output of queries that see the keys up to their own position."""
-        m, n, chunk = self.query.shape[1], self.key.shape[1], self.chunk
+        m, n, chunk, room = self.query.shape[1], self.key.shape[1], self.chunk, self.room
         for start in range(0, n - m, _ROWS):  # keys before the first query
             self._add(*self._keys(slice(start, min(start + _ROWS, n - m))))
-        triangle = np.tri(min(chunk, m), dtype=output.dtype)
+        triangle = room["triangle", min(chunk, m), min(chunk, m)]
+        triangle[...] = np.tri(len(triangle))
         for start in range(max(m - n, 0), m, chunk):  # earlier queries see nothing
             queries = slice(start, min(start + chunk, m))
             keys = slice(queries.start + n - m, queries.stop + n - m)
-            of_queries, _ = self.feature_map(self.query[:, queries])  # (g, c, f)
+            of_queries, _ = self.feature_map(self.query[:, queries], room, "queries")  # (g, c, f)
             across, logs, value = self._keys(keys)  # (g, f, c), (g, c) and (g, c, d_v)
-            weights = of_queries @ across  # (g, c, c)
+            c = value.shape[1]
+            weights = self._product(of_queries, across, "weights")  # (g, c, c)
             if logs is not None:
                 seen = np.maximum(np.maximum.accumulate(logs, -1), self.level)  # by each query
                 base = _finite(seen)[..., None]
                 weights *= np.exp(np.minimum(logs[:, None] - base, 0))  # of a seen key at most 0
                 of_queries = of_queries * np.exp(self.level[..., None] - base)
-            weights *= triangle[: value.shape[1], : value.shape[1]]
-            total = weights @ self.ones[: value.shape[1]]  # (g, c, 1), faster than a sum
-            weighted = weights @ value  # (g, c, d_v)
-            if np.ndim(self.state):  # there are earlier keys
+            weights *= triangle[:c, :c]
+            total = weights @ self.ones[:c]  # (g, c, 1), faster than a sum
+            weighted = self._product(weights, value, "weighted")  # (g, c, d_v)
+            if self.state is not None:  # there are earlier keys
                 total += of_queries @ self.sum
-                weighted += of_queries @ self.state
-            _divide(weighted, total, output[:, queries])
+                weighted += self._product(of_queries, self.state, "spare")
+            self._write(weighted, total, output[:, queries])
             self._add(across, logs, value)
 
     def look_carefully(self, head, output, causal):
@@ -174,7 +198,7 @@ class _Heads:
         rows = max(2**17 // n, 1)
         for start in range(0, m, rows):
             queries = np.arange(start, min(start + rows, m))
-            features, _ = self.feature_map(self.query[one, queries])
+            features, _ = self.feature_map(self.query[one, queries], self.room, "queries")
             seen = np.ones((len(queries), n), bool) if key_mask is None else key_mask
             if causal:
                 seen = seen & (np.arange(n) <= queries[:, None] + n - m)  # (rows, n)
@@ -191,11 +215,11 @@ class _Heads:
         """Return of some keys features, their logarithms or None, and values; hidden keys have none."""
         key, value = self.key[heads, rows], self.value[heads, rows]
         if self.key_mask is None:
-            return *self.feature_map(key), value
+            return *self.feature_map(key, self.room, "keys"), value
         key_mask = self.key_mask[heads, rows]
         seen = key_mask[..., None]
         # Padding may hold anything. It goes here, since a copy of all keys would need their memory.
-        features, logs = self.feature_map(np.where(seen, key, 0))
+        features, logs = self.feature_map(np.where(seen, key, 0), self.room, "keys")
         logs = None if logs is None else np.where(key_mask, logs, -np.inf)
         return features * seen, logs, np.where(seen, value, 0)
 
@@ -203,28 +227,42 @@ class _Heads:
         """Return what the products need of some keys: features (g, f, rows), logarithms, values."""
         features, logs, value = self._of_keys(slice(None), rows)
         # Products of small matrices take half the time where none is transposed: one copy pays.
-        return np.ascontiguousarray(features.swapaxes(-1, -2)), logs, value
+        g, rows, width = features.shape
+        across = self.room["across", g, width, rows]
+        across[...] = features.swapaxes(-1, -2)
+        return across, logs, value
 
     def _add(self, across, logs, value):
         """Add keys, given as features (g, f, rows), and values to the state."""
+        if self.state is None:
+            g, width, d_v = *across.shape[:2], value.shape[-1]
+            self.state, self.sum = self.room["state", g, width, d_v], self.room["sum", g, width, 1]
+            self.state[...] = self.sum[...] = 0
         if logs is not None:
             level = np.maximum(logs.max(-1, keepdims=True), self.level)  # (g, 1)
             base = _finite(level)
             across = across * np.exp(logs - base)[:, None]
             decay = np.exp(self.level - base)[..., None]
-            self.state, self.sum, self.level = self.state * decay, self.sum * decay, level
-        state = across @ value
-        state += self.state
-        total = across @ self.ones[: value.shape[1]]
-        total += self.sum
-        self.state, self.sum = state, total
+            self.state *= decay
+            self.sum *= decay
+            self.level = level
+        self.state += self._product(across, value, "spare")
+        self.sum += across @ self.ones[: value.shape[1]]
 
+    def _product(self, left, right, name):
+        """Return a product in the room of this name."""
+        shape = left.shape[:-1] + right.shape[-1:]
+        return np.matmul(left, right, out=self.room[name, *shape])
 
-def _divide(weighted, total, output):
-    """Write weighted sums over totals; where all weights are 0, so is their weighted sum."""
-    if not total.all():
-        total = np.where(total == 0, 1, total)
-    np.divide(weighted, total, out=output)
+    def _write(self, weighted, total, output):
+        """Write weighted sums over totals; where all weights are 0, so is their weighted sum."""
+        # Zero times NaN or infinity is NaN; a product costs less than a look at each number.
+        zeros = self.room["zeros", weighted.shape[-1], 1]
+        self.looks[:, : len(weighted[0])] += weighted @ zeros
+        if not total.all():
+            total = np.where(total == 0, 1, total)
+        weighted /= total  # in place and then copied: faster than into rows that lie apart
+        output[...] = weighted
 
 
 def _finite(level):
@@ -232,24 +270,26 @@ def _finite(level):
     return np.where(level == -np.inf, 0, level)
 
 
-def _elu(x):
+def _elu(x, room, name):
     """Return ``elu(x) + 1``, which is ``max(x, 0) + exp(min(x, 0))``."""
-    features = np.minimum(x, 0)
+    zeros = room["zeros", *x.shape[1:]]  # the number 0 would take NumPy twice as long
+    features = np.minimum(x, zeros, out=room[name, *x.shape])
     np.exp(features, out=features)
-    features += np.maximum(x, 0)
+    features += np.maximum(x, zeros, out=room["spare", *x.shape])
     return features, None
 
 
-def _exp(x):
+def _exp(x, room, name):
     """Return ``exp(x)`` over its largest entry in each row, and the logarithm of that."""
     logs = x.max(-1, initial=-np.inf)
     logs = np.where(np.isfinite(logs), logs, 0)
-    return np.exp(x - logs[..., None]), logs
+    features = np.subtract(x, logs[..., None], out=room[name, *x.shape])
+    return np.exp(features, out=features), logs
 
 
-def _relu(x):
+def _relu(x, room, name):
     """Return ``max(x, 0)``."""
-    return np.maximum(x, 0), None
+    return np.maximum(x, room["zeros", *x.shape[1:]], out=room[name, *x.shape]), None
 
 
 _FEATURE_MAPS = {"elu": _elu, "exp": _exp, "relu": _relu}
@@ -258,7 +298,7 @@ _FEATURE_MAPS = {"elu": _elu, "exp": _exp, "relu": _relu}
 def _checked(function):
     """Return a caller's feature map, its result checked, without logarithms."""
 
-    def feature_map(x):
+    def feature_map(x, room, name):
         lead = x.shape[:-1]  # counted here: NumPy cannot tell -1 rows of no numbers
         rows = x.reshape(math.prod(lead), x.shape[-1])
         features = as_array("the result of feature_map", function(rows))
