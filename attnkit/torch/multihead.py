@@ -333,8 +333,10 @@ class MultiHeadAttention(nn.Module):
         TypeError
             When mask is not boolean, or an argument is complex or no tensor.
         """
-        if key is value is mask is None and not return_weights and self._is_step(query, cache):
-            return self._step(query, cache)
+        if key is value is mask is None and not return_weights and type(cache) is KVCache:
+            output = self._step(query, cache)
+            if output is not None:
+                return output
         joined = (key is None or key is query) and (value is None or value is query)
         key = query if key is None else key
         value = key if value is None else value
@@ -539,39 +541,36 @@ class MultiHeadAttention(nn.Module):
         joint = joint.unflatten(-1, (sum(heads), self.d_head)).transpose(-3, -2)
         return torch.split_with_sizes(joint, heads, -3)  # (..., heads, length, d_head) each
 
-    def _is_step(self, x, cache):
-        """Return whether x is one new token for each sequence of a cache that takes it as it is."""
-        if type(cache) is not KVCache:  # one of another kind may store in its own way
-            return False
-        if self.training or torch.is_grad_enabled() or self.positions is not None:
-            return False
-        rows = cache._rows
-        batch, heads, capacity, d_head = rows.shape
-        return (
-            isinstance(x, torch.Tensor)
-            and x.shape == (batch, 1, self.d_model)
-            and (heads, d_head) == (2 * self.n_kv_heads, self.d_head)
-            and cache._length < capacity
-            and x.dtype == rows.dtype == self.w_input.dtype
-        )
-
     def _step(self, x, cache):
-        """Attend from one new token for each sequence.
+        """Attend from one new token for each sequence; None where it is none, or needs more care.
 
         Why it is fast: the arithmetic of one token takes little longer than the calls around it,
         so there are no more of them than it needs. With one row no axes change places, and the last
         query sees every key.
         """
-        n_heads, n_rows = self.n_heads, 2 * self.n_kv_heads
-        joint = F.linear(x, self.w_input.T, self.b_input)  # (batch, 1, width)
-        joint = joint.view(len(x), n_heads + n_rows, 1, self.d_head)
-        q, row = torch.split_with_sizes(joint, (n_heads, n_rows), 1)  # (batch, ..., 1, d_head)
+        if self.training or torch.is_grad_enabled() or self.positions is not None:
+            return None
+        weight, rows, length = self.w_input, cache._rows, cache._length
+        batch, n_rows, capacity, d_head = rows.shape
+        fits = (
+            isinstance(x, torch.Tensor)
+            and x.shape == (batch, 1, self.d_model)
+            and (n_rows, d_head) == (2 * self.n_kv_heads, self.d_head)
+            and length < capacity
+            and x.dtype == rows.dtype == weight.dtype
+        )
+        if not fits:
+            return None
+        n_heads = self.n_heads
+        joint = F.linear(x, weight.T, self.b_input)  # (batch, 1, width)
+        joint = joint.view(batch, n_heads + n_rows, 1, d_head)
+        q, row = joint.split_with_sizes((n_heads, n_rows), 1)  # (batch, ..., 1, d_head)
         if 2 * n_heads != n_rows:  # as `_as_rows`
-            q = q.view(len(x), self.n_kv_heads, n_heads // self.n_kv_heads, self.d_head)
+            q = q.view(batch, self.n_kv_heads, n_heads // self.n_kv_heads, d_head)
         k, v = cache._with(row)  # (batch, n_kv_heads, n, d_head) each
         context = F.scaled_dot_product_attention(q, k, v)  # (batch, n_kv_heads, group, d_head)
         output = _affine(context.reshape(x.shape), self.w_output, self.b_output)
-        cache._length += 1  # last: a step that fails leaves the cache as it was
+        cache._length = length + 1  # last: a step that fails leaves the cache as it was
         return output
 
     def _look_up(self, q, k, v, mask, causal, return_weights):
