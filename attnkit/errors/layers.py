@@ -22,7 +22,6 @@ __all__ = [
     "check_width",
     "refuse_activation",
     "refuse_vocabulary",
-    "refuse_width",
 ]
 
 NOT_TOKENS = "tokens are numbers of a vocabulary; embeddings are made of them inside"
@@ -278,27 +277,10 @@ def check_width(name, shape, expected, d_model):
     """
     check_axes(name, shape, expected)
     if shape[-1] != d_model:
-        refuse_width(name, shape[-1], d_model)
-
-
-def refuse_width(name, width, d_model):
-    """Raise the ValueError for an input of another width than the layer's.
-
-    Parameters
-    ----------
-    name : str
-        The argument.
-    width, d_model : int
-        Its width and the layer's.
-
-    Raises
-    ------
-    ValueError
-        Always.
-    """
-    raise ValueError(
-        f"{name} has width {width} but d_model is {d_model}; whole embeddings go in, (..., length, d_model)"
-    )
+        raise ValueError(
+            f"{name} has width {shape[-1]} but d_model is {d_model}; whole embeddings go in, "
+            "(..., length, d_model)"
+        )
 
 
 def refuse_activation(activation):

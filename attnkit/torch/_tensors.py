@@ -7,6 +7,8 @@ import torch
 from .. import errors
 from ..arguments import converting
 
+WITHOUT_FLOAT64 = ("mps",)  # kinds of devices
+
 
 def floating(*names):
     """Let a function compute on float tensors of one dtype, float32 or wider, and answer in theirs.
@@ -80,6 +82,12 @@ def as_uniform(uniform):
     if not torch.all((uniform >= 0) & (uniform <= 1)):
         errors.refuse_uniform(uniform.min().item(), uniform.max().item())
     return uniform
+
+
+def widest(tensor):
+    """Return a tensor in the widest dtype of its device: float64, or float32 on one without it."""
+    lacks = tensor.device.type in WITHOUT_FLOAT64
+    return tensor.to(torch.float32 if lacks else torch.float64)
 
 
 def _float_tensor(name, tensor, beside=()):

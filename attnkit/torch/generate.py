@@ -13,7 +13,7 @@ from ..errors import (
     check_step,
     check_top_p,
 )
-from ._tensors import _check_tensor, _float_tensor, as_uniform
+from ._tensors import _check_tensor, _float_tensor, as_uniform, widest
 from .attention import _drawn_keys
 
 __all__ = ["beam_search", "greedy", "sample"]
@@ -169,7 +169,7 @@ def beam_search(step, start, *, end, max_length, beam_width, length_penalty=0.0,
     state = _reordered(state, sequence[:, 0].repeat_interleave(width), n_sequences)
     token = token[:, None].repeat(1, width)  # (B, width)
     tokens = token.new_empty((n_sequences, width, 0))
-    scores = torch.full(token.shape, -torch.inf, dtype=torch.float64, device=token.device)
+    scores = widest(torch.full(token.shape, -torch.inf, device=token.device))
     scores[:, :1] = 0  # at first there is one hypothesis, the empty one
     finished, length = scores == -torch.inf, torch.zeros_like(scores)
     while tokens.shape[-1] < max_length and not finished.all():
@@ -179,7 +179,7 @@ def beam_search(step, start, *, end, max_length, beam_width, length_penalty=0.0,
         if step_scores.max() > _ROUNDING:
             errors.refuse_log_probability(step_scores.max().item())
         dtype, n_tokens = step_scores.dtype, step_scores.shape[-1]
-        step_scores = step_scores.reshape(n_sequences, width, n_tokens).double()
+        step_scores = widest(step_scores.reshape(n_sequences, width, n_tokens))
         only_end = torch.full_like(step_scores[0, 0], -torch.inf)  # (V,)
         only_end[torch.arange(n_tokens, device=token.device) == end] = 0
         step_scores = torch.where(finished[..., None], only_end, step_scores)
@@ -253,7 +253,8 @@ def sample(logits, uniform, *, temperature=1.0, top_k=None, top_p=None):
     check_positive("temperature", temperature, errors.ONE_TOKEN)
     if logits.isnan().any() or (logits == -torch.inf).all(-1).any():
         errors.refuse_logits(bool(logits.isnan().any()))
-    logits = logits.detach().double().clamp(max=torch.finfo(torch.float64).max)  # (..., V)
+    logits = widest(logits.detach())  # (..., V)
+    logits = logits.clamp(max=torch.finfo(logits.dtype).max)
     below = (logits - logits.amax(-1, keepdim=True)) / temperature  # (..., V), the best 0
     order = logits.sort(dim=-1, descending=True, stable=True).indices  # (..., V), best first
     weights = below.exp().gather(-1, order)  # (..., V)

@@ -22,7 +22,7 @@ from ..errors import (
     check_size,
     check_table_width,
 )
-from ._tensors import floating
+from ._tensors import floating, widest
 from .masks import _positions
 
 __all__ = [
@@ -53,7 +53,8 @@ def sinusoidal_positions(length, d_model, *, dtype=None, device=None):
     d_model : int
         The width, even.
     dtype : torch.dtype, optional
-        Of the result; the default dtype when not given. Angles are always computed in float64.
+        Of the result; the default dtype when not given. Angles are computed in float64, or in
+        float32 on a device without it.
     device : torch.device, optional
         Where the result lives.
 
@@ -89,7 +90,7 @@ def sinusoidal_positions(length, d_model, *, dtype=None, device=None):
 
 
 def _sinusoids(start, end, d_model, device):
-    """Return the rows from start to end of the table, in double precision."""
+    """Return the rows from start to end of the table, in the widest dtype of the device."""
     check_even("d_model", d_model, "sine and cosine share a frequency")
     position = torch.arange(start, end, device=device)[:, None]  # (rows, 1)
     angle = position * _frequencies(d_model, 10000.0, device)  # (rows, d_model / 2)
@@ -190,8 +191,9 @@ def t5_bucket(distance, n_buckets, max_distance, *, bidirectional=True):
     away = distance.abs() if bidirectional else (-distance).clamp(min=0)
     # Among the wide buckets equal ratios of distance are equally far apart. The tiny summand keeps
     # a distance that is exactly the first of its bucket from falling below by rounding.
-    ratio = (away.double() / n_single).clamp(min=1).log() / math.log(max_distance / n_single)
-    wide = n_single + (ratio * (n_side - n_single) + 1e-9).floor().long()
+    ratio = (widest(away) / n_single).clamp(min=1).log() / math.log(max_distance / n_single)
+    tiny = 100 * n_side * torch.finfo(ratio.dtype).eps
+    wide = n_single + (ratio * (n_side - n_single) + tiny).floor().long()
     bucket = torch.where(away < n_single, away, wide.clamp(max=n_side - 1))
     return bucket + n_side * (distance > 0) if bidirectional else bucket
 
@@ -307,7 +309,8 @@ def rotary(x, positions, *, base=10000.0, layout="interleaved"):
     Returns
     -------
     torch.Tensor, shape (..., m, d)
-        The turned rows, in the dtype of x. Angles are computed in float64.
+        The turned rows, in the dtype of x. Angles are computed in float64, or in float32 on a
+        device without it.
 
     Raises
     ------
@@ -642,16 +645,16 @@ class LearnedPositions(nn.Module):
 
 def _frequencies(width, base, device):
     """Return by how much each pair turns from one position to the next, fast to slow."""
-    exponent = torch.arange(0, width, 2, dtype=torch.float64, device=device) / max(width, 1)
+    exponent = widest(torch.arange(0, width, 2, device=device)) / max(width, 1)
     return base**-exponent  # (width / 2,)
 
 
 def _real_positions(positions, device):
-    """Return positions as float64, or raise the TypeError that explains them."""
+    """Return positions in the widest dtype of the device, or raise the TypeError that explains them."""
     positions = torch.as_tensor(positions, device=device)
     if positions.is_complex() or positions.dtype == torch.bool:
         errors.refuse_type("positions", positions.dtype, "real", errors.NOT_POSITIONS)
-    return positions.double()
+    return widest(positions)
 
 
 def _whole_numbers(name, tensor):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from ._examples import placed, tensors
 from .training import alignment_accuracy, exact_match, fit, masked_cross_entropy
 
 __all__ = [
@@ -144,13 +145,14 @@ def train_translator(
     >>> len(train_translator(model, dates, n_steps=2, batch_size=2).loss)
     2
     """
-    generator, device = np.random.default_rng(seed), _device_of(model)
-    splits = [_tensors(split, device) for split in dates.train.values()]
+    generator = np.random.default_rng(seed)
+    splits = [_examples_of(split, model) for split in dates.train.values()]
     start = dates.target_vocabulary.start
 
     def batch_loss(step):
         split = splits[generator.integers(len(splits))]
-        rows = torch.from_numpy(generator.integers(len(split[0]), size=batch_size)).to(device)
+        rows = torch.from_numpy(generator.integers(len(split[0]), size=batch_size))
+        rows = rows.to(split[0].device)
         batch = (tensor[rows] for tensor in split)
         return translation_loss(model, *batch, start=start, label_smoothing=label_smoothing)
 
@@ -196,7 +198,7 @@ def score_translator(model, split, vocabulary, *, return_weights=None):
     2
     """
     asked = {} if return_weights is None else {"return_weights": return_weights}
-    source, target, source_mask, target_mask = _tensors(split, _device_of(model))
+    source, target, source_mask, target_mask = _examples_of(split, model)
     predicted, weights = model.translate(
         source,
         source_mask,
@@ -208,7 +210,7 @@ def score_translator(model, split, vocabulary, *, return_weights=None):
     alignment = torch.from_numpy(split.alignment).to(target.device)
     return TranslationScores(
         exact_match=exact_match(predicted, target, target_mask),
-        token_accuracy=(predicted == target)[target_mask].double().mean().item(),
+        token_accuracy=_share((predicted == target)[target_mask]),
         alignment_accuracy=None
         if weights is None
         else alignment_accuracy(_look(weights), alignment),
@@ -267,7 +269,8 @@ def looks_by_kind(weights, split):
 
 
 def _share(cases):
-    return cases.double().mean().item()
+    """Return the share of cases that hold, NaN of none."""
+    return cases.cpu().double().mean().item()
 
 
 def _look(weights):
@@ -275,11 +278,7 @@ def _look(weights):
     return weights if weights.ndim == 3 else weights[:, -1].mean(1)
 
 
-def _device_of(model):
-    """Where a model's parameters lie; the processor for one without any."""
-    return next((parameter.device for parameter in model.parameters()), torch.device("cpu"))
-
-
-def _tensors(split, device):
+def _examples_of(split, model):
+    """Return source, target and their masks where a model's parameters lie."""
     arrays = (split.source, split.target, split.source_mask, split.target_mask)
-    return [torch.from_numpy(array).to(device) for array in arrays]
+    return placed(model, *tensors(*arrays))

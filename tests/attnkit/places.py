@@ -3,7 +3,8 @@
 On a machine without an accelerator nothing tells a tensor that was made on the processor from one
 that lies where the inputs do. `PRETENDED` does: its tensors hold their numbers on the processor, but
 say they lie on torch's "meta" device, and an operation that meets both kinds fails as it would on a
-GPU. The numbers are real, so checks that look at them work too.
+GPU. The numbers are real, so checks that look at them work too. `NARROW` is one without float64, as
+Apple's are.
 """
 
 import contextlib
@@ -61,12 +62,13 @@ class _Made(TorchFunctionMode):
 class _Apart(TorchDispatchMode):
     """Compute on what tensors hold, and refuse to let the two kinds meet.
 
-    `carried` counts the tensors that were made on the processor and moved: on a GPU, a wait.
+    `carried` counts the tensors that were made on the processor and moved: on a GPU, a wait. `lacks`
+    names dtypes that no tensor there may have.
     """
 
-    def __init__(self):
+    def __init__(self, lacks=()):
         super().__init__()
-        self.carried = 0
+        self.carried, self.lacks = 0, lacks
 
     def __torch_dispatch__(self, function, types, arguments=(), keywords=None):
         keywords = keywords or {}
@@ -97,6 +99,8 @@ class _Apart(TorchDispatchMode):
                 return item
             if id(item) in there:  # written in place
                 return there[id(item)]
+            if stays_there and item.dtype in self.lacks:
+                raise TypeError(f"{function} makes {item.dtype}, which this device does not have")
             return Elsewhere(item) if stays_there else item
 
         if there and torch.Tag.inplace_view in function.tags:
@@ -112,9 +116,10 @@ def _held(item):
 
 
 class Pretended:
-    """The pretended device."""
+    """The pretended device, with or without some dtypes."""
 
-    name = "pretended"
+    def __init__(self, name, lacks=()):
+        self.name, self.lacks = name, lacks
 
     def open(self):
         """Return the context in which its tensors can be used."""
@@ -122,7 +127,7 @@ class Pretended:
 
     @contextlib.contextmanager
     def _opened(self):
-        with _Made(), _Apart() as apart:
+        with _Made(), _Apart(self.lacks) as apart:
             yield apart
 
     def take(self, tensor):
@@ -183,4 +188,5 @@ def _overwriting():
         torch.__future__.set_overwrite_module_params_on_conversion(before)
 
 
-HERE, CUDA, PRETENDED = Device("cpu"), Device("cuda"), Pretended()
+HERE, CUDA, PRETENDED = Device("cpu"), Device("cuda"), Pretended("pretended")
+NARROW = Pretended("pretended, without float64", lacks=(torch.float64,))

@@ -7,10 +7,11 @@ import pytest
 import torch
 
 import attnkit.torch as functions
+from attnkit.torch import _tensors
 from attnkit.torch._parameters import embed_tokens
 from tests.attnkit import calls, test_chunked, test_linear, test_promises_of_layers, test_sparse
 from tests.attnkit.backends import normal, random_mask
-from tests.attnkit.places import CUDA, HERE, PRETENDED
+from tests.attnkit.places import CUDA, HERE, NARROW, PRETENDED
 from tests.tolerances import assert_close
 
 B, M, N, D, HEADS, D_FF = 2, 4, 5, 6, 3, 8
@@ -365,16 +366,16 @@ def outcome(place, name, dtype="float64"):
     return results, [tensor.grad for tensor in take.learned if tensor.grad is not None]
 
 
-def assert_same_on(place, name):
+def assert_same_on(place, name, dtype="float64"):
     """Assert that results and gradients of a case lie on a place and equal those of the processor."""
-    (results, gradients), (right, slopes) = outcome(place, name), outcome(HERE, name)
+    (results, gradients), (right, slopes) = outcome(place, name, dtype), outcome(HERE, name, dtype)
     for actual, expected in zip(results, right, strict=True):
         assert place.has(actual) or name in PLAIN
         assert actual.dtype == expected.dtype
-        assert_close(place.back(actual).numpy(), HERE.back(expected).numpy(), "layers")
+        assert_close(place.back(actual).numpy(), HERE.back(expected).numpy(), "layers", dtype)
     assert all(place.has(gradient) for gradient in gradients)
     # All as one: that of a key's bias is 0 but for rounding, and has no size of its own.
-    assert_close(joined(place, gradients), joined(HERE, slopes), "gradient")
+    assert_close(joined(place, gradients), joined(HERE, slopes), "gradient", dtype)
 
 
 def joined(place, tensors):
@@ -403,6 +404,12 @@ needs_cuda = pytest.mark.skipif(
 @each_case
 def test_nothing_is_made_on_another_device_than_the_inputs(name):
     assert_same_on(PRETENDED, name)
+
+
+@each_case
+def test_no_case_needs_float64(name, monkeypatch):
+    monkeypatch.setattr(_tensors, "WITHOUT_FLOAT64", ("meta",))  # what a pretended device says
+    assert_same_on(NARROW, name, "float32")
 
 
 @each_case
@@ -460,3 +467,5 @@ def test_the_pretended_device_tells_what_a_gpu_would():
         assert not opened.carried
         assert PRETENDED.has(here.to(there))
         assert opened.carried == 1
+    with NARROW.open(), pytest.raises(TypeError, match="which this device does not have"):
+        NARROW.take(torch.ones(2)).double()
