@@ -155,10 +155,8 @@ class _Heads:
             self._add(*self._keys(slice(start, start + _ROWS)))
         for start in range(0, self.query.shape[1], _ROWS):
             rows = slice(start, start + _ROWS)
-            features, _ = self.feature_map(
-                self.query[:, rows], self.room, "queries"
-            )  # (g, rows, f)
-            weighted = self._product(features, self.state, "weighted")
+            features, _ = self.feature_map(self.query[:, rows], self.room, "queries")
+            weighted = self._product(features, self.state, "weighted")  # (g, rows, d_v)
             self._write(weighted, features @ self.sum, output[:, rows])
 
     def look_back(self, output):
