@@ -165,7 +165,7 @@ class _Heads:
         for start in range(0, n - m, _ROWS):  # keys before the first query
             self._add(*self._keys(slice(start, min(start + _ROWS, n - m))))
         triangle = room["triangle", min(chunk, m), min(chunk, m)]
-        triangle[...] = np.tri(len(triangle))
+        triangle[...] = np.tri(len(triangle), dtype=bool)  # small beside it
         for start in range(max(m - n, 0), m, chunk):  # earlier queries see nothing
             queries = slice(start, min(start + chunk, m))
             keys = slice(queries.start + n - m, queries.stop + n - m)
@@ -232,20 +232,23 @@ class _Heads:
 
     def _add(self, across, logs, value):
         """Add keys, given as features (g, f, rows), and values to the state."""
-        if self.state is None:
-            g, width, d_v = *across.shape[:2], value.shape[-1]
-            self.state, self.sum = self.room["state", g, width, d_v], self.room["sum", g, width, 1]
-            self.state[...] = self.sum[...] = 0
+        first = self.state is None
         if logs is not None:
             level = np.maximum(logs.max(-1, keepdims=True), self.level)  # (g, 1)
             base = _finite(level)
             across = across * np.exp(logs - base)[:, None]
-            decay = np.exp(self.level - base)[..., None]
-            self.state *= decay
-            self.sum *= decay
+            if not first:
+                decay = np.exp(self.level - base)[..., None]
+                self.state *= decay
+                self.sum *= decay
             self.level = level
-        self.state += self._product(across, value, "spare")
-        self.sum += across @ self.ones[: value.shape[1]]
+        state = self._product(across, value, "state" if first else "spare")
+        total = across @ self.ones[: value.shape[1]]
+        if first:
+            self.state, self.sum = state, total
+        else:
+            self.state += state
+            self.sum += total
 
     def _product(self, left, right, name):
         """Return a product in the room of this name."""
@@ -254,13 +257,13 @@ class _Heads:
 
     def _write(self, weighted, total, output):
         """Write weighted sums over totals; where all weights are 0, so is their weighted sum."""
-        # Zero times NaN or infinity is NaN; a product costs less than a look at each number.
-        zeros = self.room["zeros", weighted.shape[-1], 1]
-        self.looks[:, : len(weighted[0])] += weighted @ zeros
         if not total.all():
             total = np.where(total == 0, 1, total)
         weighted /= total  # in place and then copied: faster than into rows that lie apart
         output[...] = weighted
+        # Zero times NaN or infinity is NaN; a product costs less than a look at each number.
+        zeros = self.room["zeros", weighted.shape[-1], 1]
+        self.looks[:, : len(weighted[0])] += weighted @ zeros
 
 
 def _finite(level):

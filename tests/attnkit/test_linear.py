@@ -265,6 +265,15 @@ class TestNoInfluence:
         for causal, expected in ((False, [[3.0], [np.inf]]), (True, [[0.0], [np.inf]])):
             assert linear(NUMPY, arrays, feature_map="relu", causal=causal).tolist() == expected
 
+    @pytest.mark.parametrize("causal", [False, True])
+    def test_a_weight_of_zero_silences_features_whose_sum_overflows(self, causal):
+        """The sum of features is then infinite, but no weighted sum of these small values is."""
+        query, key = np.array([[0.0, 1.0]] * 3), np.array([[1e308, 1.0]] * 3)
+        arrays = query, key, np.array([[0.001], [0.002], [0.003]])
+        output = linear(NUMPY, arrays, feature_map="relu", causal=causal, chunk=1)
+        expected = [[0.001], [0.0015], [0.002]] if causal else [[0.002]] * 3
+        assert_close(output, expected, "output")
+
 
 class TestGradients:
     @pytest.mark.parametrize(
@@ -367,6 +376,14 @@ def test_numpy_memory_is_that_of_the_output():
             method="traced",
         )
         assert peak.bytes < arrays[2].nbytes + 2**19
+
+
+def test_memory_of_a_large_chunk():
+    """Its weights, and what hides the future from its queries."""
+    arrays = [normal(seed, 1000, 8).astype(np.float32) for seed in range(3)]
+    function = functools.partial(NUMPY.functions.linear_attention, causal=True, chunk=1000)
+    peak = peak_memory(lambda: function(*arrays), method="traced")
+    assert peak.bytes < 2.2 * 1000**2 * 4
 
 
 ONES = [(2, 4), (5, 4), (5, 3)]
