@@ -304,6 +304,8 @@ def _checked(function):
         rows = x.reshape(math.prod(lead), x.shape[-1])
         features = as_array("the result of feature_map", function(rows))
         check_feature_map(function, (), features.shape, rows.shape)
-        return features.astype(x.dtype, copy=False).reshape(*lead, features.shape[-1]), None
+        kept = room[name, *lead, features.shape[-1]]
+        kept[...] = features.reshape(kept.shape)  # the function may use its own array again
+        return kept, None
 
     return feature_map

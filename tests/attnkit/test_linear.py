@@ -205,6 +205,22 @@ class TestLaws:
             assert output.tolist() == [[0.0] * 3, [1.0] * 3]
 
 
+@pytest.mark.parametrize("causal", [False, True])
+def test_a_feature_map_may_answer_in_one_array(causal):
+    """What it wrote for the queries must not become what it writes for the keys."""
+    arrays = [normal(seed, 40, 3) for seed in range(3)]
+    arrays[2][-1, 0] = np.nan  # so that the careful formula is asked, too
+    answer = np.empty((40, 3))
+
+    def relu(x):
+        return np.maximum(x, 0, out=answer[: len(x)])
+
+    for dtype in ("float32", "float64"):
+        expected = linear(NUMPY, arrays, dtype, feature_map="relu", causal=causal)
+        output = linear(NUMPY, arrays, dtype, feature_map=relu, causal=causal)
+        assert_close(output, expected, "output", dtype)
+
+
 class TestNoInfluence:
     @pytest.mark.parametrize("bad", BAD)
     @pytest.mark.parametrize("feature_map", ["elu", "exp", "relu"])
