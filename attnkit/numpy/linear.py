@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from ..errors import broadcast_shape, check_attention, check_feature_map, check_key_mask, check_size
-from ._arrays import aligned_empty, as_array, boolean_array, floating
+from ._arrays import _float_array, aligned_empty, boolean_array, floating
 from .attention import _weighted_sum
 
 __all__ = ["linear_attention"]
@@ -61,6 +61,9 @@ def linear_attention(
 
     Notes
     -----
+    With "exp", what is some e^80 times smaller than the largest counts as 0 in float32, and what is
+    e^700 times smaller in float64. A query that looks at nothing else has output 0.
+
     Where NaN or infinity come out, the call is computed again with all weights of some rows at a
     time, to tell who may see them: time then grows with the length squared.
 
@@ -135,7 +138,8 @@ class _Heads:
     matrices, and features, weights and states stay in cache, where they begin on a cache line.
 
     Features may come with a logarithm for each row, by which they were divided. The state is then
-    divided by the exponential of the largest logarithm so far, `level`.
+    divided by the exponential of the largest logarithm so far, `level`, and held in float64: what is
+    small beside the largest may be all that a query looks at.
     """
 
     def __init__(self, query, key, value, key_mask, feature_map, chunk, room):
@@ -144,7 +148,7 @@ class _Heads:
         self.feature_map = _FEATURE_MAPS.get(feature_map) if isinstance(feature_map, str) else None
         self.feature_map = self.feature_map or _checked(feature_map)
         self.state = self.sum = None  # (g, f, d_v) and (g, f, 1) once there is a key
-        self.level = np.full((len(query), 1), -np.inf, value.dtype)
+        self.level = np.full((len(query), 1), -np.inf)
         rows = max(_ROWS, min(chunk, len(key[0])))
         self.ones = np.ones((rows, 1), value.dtype)
         self.looks = np.zeros((len(query), rows, 1), value.dtype)  # for NaN and infinity
@@ -251,7 +255,9 @@ class _Heads:
             self.sum += total
 
     def _product(self, left, right, name):
-        """Return a product in the room of this name."""
+        """Return a product, in the room of this name unless it is wider."""
+        if left.dtype != self.room.dtype or right.dtype != self.room.dtype:
+            return left @ right
         shape = left.shape[:-1] + right.shape[-1:]
         return np.matmul(left, right, out=self.room[name, *shape])
 
@@ -302,7 +308,7 @@ def _checked(function):
     def feature_map(x, room, name):
         lead = x.shape[:-1]  # counted here: NumPy cannot tell -1 rows of no numbers
         rows = x.reshape(math.prod(lead), x.shape[-1])
-        features = as_array("the result of feature_map", function(rows))
+        features = _float_array("the result of feature_map", function(rows))
         check_feature_map(function, (), features.shape, rows.shape)
         kept = room[name, *lead, features.shape[-1]]
         kept[...] = features.reshape(kept.shape)  # the function may use its own array again

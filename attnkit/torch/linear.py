@@ -4,7 +4,7 @@ import torch
 from torch.nn import functional
 
 from ..errors import broadcast_shape, check_attention, check_feature_map, check_key_mask, check_size
-from ._tensors import _check_tensor, boolean_tensor, floating
+from ._tensors import _float_tensor, boolean_tensor, floating
 from ._tiles import zero_output
 
 __all__ = ["linear_attention"]
@@ -55,6 +55,9 @@ def linear_attention(
 
     Notes
     -----
+    With "exp", what is some e^80 times smaller than the largest counts as 0 in float32, and what is
+    e^700 times smaller in float64. A query that looks at nothing else has output 0.
+
     The derivative of a derivative needs all pairs of queries and keys when causal: memory for
     n × n numbers a head. `torch.func.jvp` and `torch.func.vmap` raise torch's errors there, unless
     feature_map is "exp".
@@ -282,10 +285,9 @@ def _features(feature_map, x, key_mask):
     if isinstance(feature_map, str):
         features, logs = _FEATURE_MAPS[feature_map](x)
     else:
-        features, logs = feature_map(x), None
-        _check_tensor("the result of feature_map", features)
+        features, logs = _float_tensor("the result of feature_map", feature_map(x)), None
         check_feature_map(feature_map, (), features.shape, x.shape)
-        features = features.to(x.dtype)
+        features = features.to(x.dtype, copy=True)  # the function may use its own tensor again
     if key_mask is not None:
         features = features * key_mask
         logs = None if logs is None else torch.where(key_mask[..., 0], logs, -torch.inf)

@@ -189,12 +189,13 @@ def t5_bucket(distance, n_buckets, max_distance, *, bidirectional=True):
     distance = _whole_numbers("distance", distance)
     n_side, n_single = check_buckets(n_buckets, max_distance, bidirectional)
     away = distance.abs() if bidirectional else (-distance).clamp(min=0)
-    # Among the wide buckets equal ratios of distance are equally far apart. The tiny summand keeps
-    # a distance that is exactly the first of its bucket from falling below by rounding.
-    ratio = (widest(away) / n_single).clamp(min=1).log() / math.log(max_distance / n_single)
-    tiny = 100 * n_side * torch.finfo(ratio.dtype).eps
-    wide = n_single + (ratio * (n_side - n_single) + tiny).floor().long()
-    bucket = torch.where(away < n_single, away, wide.clamp(max=n_side - 1))
+    # The first distances of wide buckets grow by equal ratios; the tiny number keeps one that is whole
+    # from being rounded up. Logarithms of distances would misjudge some on a device without float64.
+    n_wide, ratio = n_side - n_single, max_distance / n_single
+    first = [math.ceil(n_single * ratio ** ((k - 1e-9) / n_wide)) for k in range(1, n_wide)]
+    first = torch.tensor(first, dtype=torch.long, device=distance.device)
+    wide = n_single + torch.bucketize(away, first, right=True)
+    bucket = torch.where(away < n_single, away, wide)
     return bucket + n_side * (distance > 0) if bidirectional else bucket
 
 

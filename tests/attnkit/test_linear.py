@@ -221,6 +221,22 @@ def test_a_feature_map_may_answer_in_one_array(causal):
         assert_close(output, expected, "output", dtype)
 
 
+@pytest.mark.parametrize("causal", [False, True])
+def test_a_feature_map_may_answer_in_one_tensor(causal):
+    arrays, answer = [normal(seed, 40, 3) for seed in range(3)], torch.empty(1, 40, 3).double()
+    expected = linear(TORCH, arrays, feature_map="relu", causal=causal)
+    output = linear(
+        TORCH, arrays, feature_map=lambda x: torch.clamp(x, min=0, out=answer), causal=causal
+    )
+    assert_close(output, expected, "output")
+
+
+def test_a_query_may_look_at_what_is_small_beside_the_largest():
+    """By its second number at the second key, whose features are e^-120 of the largest."""
+    arrays = np.array([[0.0, 200.0]]), np.array([[120.0, -100.0], [60.0, 0.0]]), [[1.0], [2.0]]
+    assert linear(NUMPY, arrays, "float32", feature_map="exp").tolist() == [[2.0]]
+
+
 class TestNoInfluence:
     @pytest.mark.parametrize("bad", BAD)
     @pytest.mark.parametrize("feature_map", ["elu", "exp", "relu"])
@@ -436,6 +452,12 @@ ONES = [(2, 4), (5, 4), (5, 3)]
             {"feature_map": lambda x: [[1.0], [2.0, 3.0]]},
             TypeError,
             "the result of feature_map must be .* but is",
+        ),
+        (
+            ONES,
+            {"feature_map": lambda x: x + 1j},
+            TypeError,
+            "the result of feature_map must be real but is .*complex",
         ),
         (
             ONES,
