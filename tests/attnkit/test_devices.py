@@ -203,6 +203,9 @@ CASES |= {
     ),
     "relative_index": lambda t: functions.relative_index(M, N, 2, device=t(X).device),
     "t5_bucket": lambda t: functions.t5_bucket(t(np.arange(-40, 40)), 8, 20),
+    "t5_bucket, far away": lambda t: functions.t5_bucket(
+        t(np.arange(-2100, 0)), 32, 2048, bidirectional=False
+    ),
     "alibi_slopes": lambda t: functions.alibi_slopes(3, dtype=t.dtype, device=t(X).device),
     "alibi_bias": lambda t: functions.alibi_bias(M, N, 3, dtype=t.dtype, device=t(X).device),
     "rotary": lambda t: functions.rotary(t(X), t(np.arange(M)), layout="half"),
