@@ -98,8 +98,9 @@ def aligned_empty(shape, dtype):
 
     Examples
     --------
-    >>> aligned_empty((2, 3), np.dtype("float32")).ctypes.data % 64
-    0
+    >>> arrays = [aligned_empty((2, n), np.dtype("float32")) for n in range(99)]
+    >>> {array.ctypes.data % 64 for array in arrays}
+    {0}
     """
     size = math.prod(shape) * dtype.itemsize
     memory = np.empty(size + _CACHE_LINE, np.uint8)

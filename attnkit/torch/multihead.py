@@ -334,6 +334,7 @@ class MultiHeadAttention(nn.Module):
             When mask is not boolean, or an argument is complex or no tensor.
         """
         if key is value is mask is None and not return_weights and type(cache) is KVCache:
+            # A cache of another kind may store in its own way.
             output = self._step(query, cache)
             if output is not None:
                 return output
