@@ -98,7 +98,7 @@ def aligned_empty(shape, dtype):
 
     Examples
     --------
-    >>> arrays = [aligned_empty((2, n), np.dtype("float32")) for n in range(99)]
+    >>> arrays = [aligned_empty((2, n), np.dtype("float32")) for n in range(1, 99)]
     >>> {array.ctypes.data % 64 for array in arrays}
     {0}
     """
